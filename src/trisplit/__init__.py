@@ -1,0 +1,39 @@
+"""trisplit: minimise f(x) + g(x) + h(x), f smooth and possibly nonconvex, with a certificate."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from trisplit import algorithms, certificates, qap, steps, terms, theory
+from trisplit.algorithms.product import product
+from trisplit.algorithms.state import State
+from trisplit.algorithms.tos import tos
+from trisplit.errors import InputError
+from trisplit.problem import Problem, Smooth, Term
+from trisplit.result import Certificate, Guarantee, Result, Status, Trace
+from trisplit.solve import minimize
+
+try:
+    __version__ = version("trisplit")
+except PackageNotFoundError:  # run from a source tree that is not installed
+    __version__ = "0+unknown"
+
+__all__ = [
+    "Certificate",
+    "Guarantee",
+    "InputError",
+    "Problem",
+    "Result",
+    "Smooth",
+    "State",
+    "Status",
+    "Term",
+    "Trace",
+    "algorithms",
+    "certificates",
+    "minimize",
+    "product",
+    "qap",
+    "steps",
+    "terms",
+    "theory",
+    "tos",
+]

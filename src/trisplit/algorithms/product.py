@@ -1,0 +1,114 @@
+"""Three operator splitting for any number of terms, [YMS21] Algorithm 2: min f(x) + g_1(x) + ... + g_m(x).
+
+It is Algorithm 1 in the product space of m + 1 copies x^(0), ..., x^(m), an array with one more axis in front:
+
+    f(x^(0)) + [0 + g_1(x^(1)) + ... + g_m(x^(m))] + indicator of {x^(0) = ... = x^(m)}.
+
+The proximal map of the bracket acts copy by copy, that of the indicator is the mean of the copies.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from trisplit.algorithms.state import State
+from trisplit.algorithms.tos import tos
+from trisplit.arrays import Array, namespace
+from trisplit.problem import Counts, Function, Problem, Term
+from trisplit.steps import StepRule
+
+
+@dataclass(frozen=True)
+class FirstCopy:
+    """f of the first copy: x -> f(x^(0)); the gradient is zero in the other copies."""
+
+    f: Function
+    copies: int
+
+    def value(self, x: Array) -> float:
+        return self.f.value(x[0, ...])
+
+    def grad(self, x: Array) -> Array:
+        return self._embed(self.f.grad(x[0, ...]))
+
+    def value_and_grad(self, x: Array) -> tuple[float, Array]:
+        value, grad = self.f.value_and_grad(x[0, ...])
+        return value, self._embed(grad)
+
+    def _embed(self, grad: Array) -> Array:
+        xp = namespace(grad)
+        return xp.stack([grad] + [xp.zeros_like(grad)] * (self.copies - 1))
+
+
+@dataclass(frozen=True)
+class Separate:
+    """0 + g_1(x^(1)) + ... + g_m(x^(m))."""
+
+    terms: tuple[Term, ...]
+    counts: Counts
+
+    def value(self, x: Array) -> float:
+        return sum(float(term.value(x[i, ...])) for i, term in enumerate(self.terms, start=1))
+
+    def prox(self, x: Array, gamma: float) -> Array:
+        self.counts.prox += len(self.terms)
+        moved = [term.prox(x[i, ...], gamma) for i, term in enumerate(self.terms, start=1)]
+        return namespace(x).stack([x[0, ...], *moved])
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """Indicator of {x^(0) = ... = x^(m)}; its projection is the mean in every copy."""
+
+    def value(self, x: Array) -> float:
+        return 0.0
+
+    def prox(self, x: Array, gamma: float) -> Array:
+        xp = namespace(x)
+        return xp.zeros_like(x) + xp.mean(x, axis=0, keepdims=True)
+
+
+@dataclass(frozen=True)
+class ProductProblem:
+    """A `Problem` of m terms, seen as one of two terms in the product space."""
+
+    base: Problem
+
+    @cached_property
+    def f(self) -> Function:
+        # A counter of its own: the calls are counted once, by the base problem's f and terms.
+        return Function(FirstCopy(self.base.f, len(self.base.terms) + 1))
+
+    @cached_property
+    def g(self) -> Separate:
+        return Separate(self.base.terms, self.base.counts)
+
+    @property
+    def h(self) -> Consensus:
+        return Consensus()
+
+    @property
+    def counts(self) -> Counts:
+        return self.f.counts
+
+    def start(self, x0: Array) -> Array:
+        """Return m + 1 copies of `x0`."""
+        return namespace(x0).stack([x0] * (len(self.base.terms) + 1))
+
+
+def product(problem: Problem, y0: Array, step: StepRule | float | str = "auto", *, relax: float = 1.0) -> Iterator[State]:
+    """Iterate Algorithm 2 from y^(i) = `y0` for all copies, for ever.
+
+    The arrays of its states have one more axis in front, for the copies; the common x is `state.x[0]`.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> terms = [ts.terms.Box(0, 1), ts.terms.L1(0.1), ts.terms.L2Ball(1.0)]
+    >>> problem = ts.Problem(lambda x: (((x - 3) ** 2).sum() / 2, x - 3), terms)
+    >>> state = next(product(problem, np.zeros(2), 0.5))
+    >>> state.z.shape, state.x[0]
+    ((4, 2), array([0.375, 0.375]))
+    """
+    lifted = ProductProblem(problem)
+    return tos(lifted, lifted.start(y0), step, relax=relax)

@@ -1,0 +1,72 @@
+"""Three operator splitting, [YMS21] Algorithm 1 (Davis and Yin 2017), for min f(x) + g(x) + h(x).
+
+f is smooth, possibly nonconvex; g and h are convex with cheap proximal maps.
+
+[YMS21] Yurtsever, Mangalick, Sra (2021), Three Operator Splitting with a Nonconvex Loss Function.
+"""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import TYPE_CHECKING
+
+from trisplit.algorithms.state import State
+from trisplit.arrays import Array
+from trisplit.problem import CountedTerm, Problem
+from trisplit.steps import StepRule, as_step
+
+if TYPE_CHECKING:
+    from trisplit.algorithms.product import ProductProblem
+
+
+def tos(problem: "Problem | ProductProblem", y0: Array, step: "StepRule | float | str" = "auto", *, relax: float = 1.0) -> Iterator[State]:
+    """Iterate Algorithm 1 from y_1 = `y0`, for ever.
+
+    z_t = prox_{gamma g}(y_t),  x_t = prox_{gamma h}(2 z_t - y_t - gamma grad f(z_t)),  y_{t+1} = y_t - z_t + x_t.
+
+    Parameters
+    ----------
+    problem : Problem
+        f, g and h.
+    y0 : array
+        The starting point.
+    step : StepRule, float or str
+        As in `trisplit.minimize`.
+    relax : float
+        y moves by `relax` times x - z; 1 is the paper's algorithm.
+
+    Yields
+    ------
+    State
+        t, z, x, y, u and gamma of every iteration.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> problem = ts.Problem(lambda x: (((x - 3) ** 2).sum() / 2, x - 3), [ts.terms.Box(0, 1), ts.terms.L1(0.1)])
+    >>> states = ts.tos(problem, np.zeros(2), 0.5)
+    >>> for state in states:
+    ...     if state.t == 50:
+    ...         break
+    >>> state.z
+    array([1., 1.])
+    """
+    rule = as_step(step)
+    f = problem.f
+    g, h = (CountedTerm(term, problem.counts) for term in (problem.g, problem.h))
+    y = y0
+    gamma, memory = rule.start(problem, y)
+    for t in count(1):
+        z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2
+        f_z, u = f.value_and_grad(z) if rule.needs_value else (None, f.grad(z))
+        trial, memory = rule.propose(memory, z, y, gamma)
+        while True:
+            # Scaling y - z with gamma keeps (y - z) / gamma, a subgradient of g at z, so z stays prox_{gamma g}(y).
+            if trial != gamma:
+                y, gamma = z + (trial / gamma) * (y - z), trial
+            x = h.prox(2 * z - y - gamma * u, gamma)  # [YMS21] Alg. 1, line 3
+            state = State(t, z, x, y, u, gamma, f_z, memory)
+            trial, memory = rule.judge(memory, state, f)
+            if trial == gamma:
+                break
+        yield state
+        y = y - z + x if relax == 1.0 else y + relax * (x - z)  # [YMS21] Alg. 1, line 4

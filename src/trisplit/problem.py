@@ -1,0 +1,225 @@
+"""What is to be minimised: phi(x) = f(x) + g(x) + h(x), f smooth, the other terms with a proximal map.
+
+`Problem` normalises what the user gave, counts the calls, and knows what certificates need: the joint oracle of
+(g, h) if there is one, and the smallest known support function of a bounded set that contains dom phi.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf, isfinite
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from trisplit.arrays import Array, all_finite
+from trisplit.errors import InputError
+from trisplit.terms import JointOracle, Zero, find_joint_oracle
+from trisplit.terms.base import Shape
+
+
+@runtime_checkable
+class Smooth(Protocol):
+    """A differentiable function, possibly nonconvex.
+
+    `value_and_grad(x)`, which shares work, and `lipschitz`, the smoothness constant of the gradient, are optional.
+    """
+
+    def value(self, x: Array) -> float: ...
+
+    def grad(self, x: Array) -> Array: ...
+
+
+@runtime_checkable
+class Term(Protocol):
+    """A nonsmooth function or a set; `trisplit.terms` lists the capabilities it may have beyond these two."""
+
+    def value(self, x: Array) -> float: ...
+
+    def prox(self, x: Array, gamma: float) -> Array: ...
+
+
+ValueAndGrad: TypeAlias = Callable[[Array], tuple[float, Array]]
+
+
+@dataclass
+class Counts:
+    """How often f, its gradient and the proximal maps were called."""
+
+    value: int = 0
+    grad: int = 0
+    prox: int = 0
+
+
+@dataclass(frozen=True)
+class Function:
+    """f as the algorithms call it: value, gradient, both at once, every call counted."""
+
+    source: Smooth | ValueAndGrad
+    counts: Counts = field(default_factory=Counts)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.source, Smooth) and not callable(self.source):
+            raise InputError(
+                f"`f` must have `value(x)` and `grad(x)`, or be a callable that returns (value, gradient); "
+                f"got {type(self.source).__name__}"
+            )
+
+    @cached_property
+    def _both(self) -> ValueAndGrad:
+        both = getattr(self.source, "value_and_grad", None)
+        if both is not None:
+            return both
+        source = self.source
+        if isinstance(source, Smooth):
+            return lambda x: (source.value(x), source.grad(x))
+        return source
+
+    def value(self, x: Array) -> float:
+        self.counts.value += 1
+        return float(self.source.value(x) if isinstance(self.source, Smooth) else self.source(x)[0])
+
+    def grad(self, x: Array) -> Array:
+        self.counts.grad += 1
+        return self.source.grad(x) if isinstance(self.source, Smooth) else self.source(x)[1]
+
+    def value_and_grad(self, x: Array) -> tuple[float, Array]:
+        self.counts.value += 1
+        self.counts.grad += 1
+        value, grad = self._both(x)
+        return float(value), grad
+
+    @property
+    def lipschitz(self) -> float | None:
+        """The smoothness constant, if f declares one."""
+        constant = getattr(self.source, "lipschitz", None)
+        return None if constant is None else float(constant)
+
+
+@dataclass(frozen=True)
+class CountedTerm:
+    """A term whose proximal map is counted; everything else is the term's own."""
+
+    source: Term
+    counts: Counts
+
+    def prox(self, x: Array, gamma: float) -> Array:
+        self.counts.prox += 1
+        return self.source.prox(x, gamma)
+
+    def value(self, x: Array) -> float:
+        return float(self.source.value(x))
+
+
+def is_indicator(term: Term) -> bool:
+    """Say whether the term declares itself the indicator of a set."""
+    return bool(getattr(term, "indicator", False))
+
+
+def diameter(term: Term, shape: Shape) -> float:
+    """Return the diameter of the term's domain for arrays of that shape, infinite if it declares none."""
+    known = getattr(term, "diameter", None)
+    return inf if known is None else float(known(shape))
+
+
+def lipschitz(term: Term, shape: Shape) -> float:
+    """Return the term's Lipschitz constant on its domain, infinite if it declares none."""
+    known = getattr(term, "lipschitz", None)
+    return inf if known is None else float(known(shape))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Minimise f(x) + sum of terms.
+
+    Parameters
+    ----------
+    f : Smooth, or a callable x -> (value, gradient)
+    terms : a term, or a sequence of terms
+        One term is g (h is zero); two are (g, h), in that order; more make a problem for Algorithm 2.
+
+    Examples
+    --------
+    >>> import trisplit as ts
+    >>> problem = ts.Problem(lambda x: ((x**2).sum() / 2, x), [ts.terms.Box(1, 2), ts.terms.L1()])
+    >>> problem.g
+    Box(lo=1.0, hi=2.0)
+    """
+
+    f: Function
+    terms: tuple[Term, ...]
+
+    def __init__(self, f: Smooth | ValueAndGrad | Function, terms: Term | Sequence[Term]) -> None:
+        object.__setattr__(self, "f", f if isinstance(f, Function) else Function(f))
+        listed = tuple(terms) if isinstance(terms, Sequence) else (terms,)
+        if not listed:
+            raise InputError("`terms` is empty; give at least one term, or `ts.terms.Zero()`")
+        for i, term in enumerate(listed):
+            if isinstance(term, type):
+                raise InputError(f"`terms[{i}]` is the class {term.__name__}; create it: `{term.__name__}(...)`")
+            if not isinstance(term, Term):
+                raise InputError(f"`terms[{i}]` needs `value(x)` and `prox(x, gamma)`, got {type(term).__name__}")
+        object.__setattr__(self, "terms", (*listed, Zero()) if len(listed) == 1 else listed)
+
+    @property
+    def g(self) -> Term:
+        return self.terms[0]
+
+    @property
+    def h(self) -> Term:
+        return self.terms[1]
+
+    @property
+    def counts(self) -> Counts:
+        return self.f.counts
+
+    @cached_property
+    def oracle(self) -> JointOracle | None:
+        """The joint oracle over dom g and dom h, where one is registered."""
+        return find_joint_oracle(self.g, self.h) if len(self.terms) == 2 else None
+
+    def support(self, u: Array) -> float | None:
+        """Return the smallest known bound on max <u, x> over dom phi, or None if no bounded set is known."""
+        known = [term.support(u) for term in self.terms if hasattr(term, "support") and isfinite(diameter(term, u.shape))]  # pyright: ignore[reportAttributeAccessIssue]
+        if self.oracle is not None:
+            known.append(self.oracle.support(u))
+        return min(known, default=None)
+
+    def nonsmooth(self, point: Array, reached: Sequence[Array]) -> float:
+        """Return the sum of the terms at `point`, indicators counted as 0.
+
+        `reached[i]` is where the i-th proximal map arrived: a term that is infinite at `point` without declaring
+        itself an indicator is taken there.
+        """
+        total = 0.0
+        for term, inside in zip(self.terms, reached, strict=True):
+            if not is_indicator(term):
+                value = float(term.value(point))
+                total += value if value < inf else float(term.value(inside))
+        return total
+
+    def check(self, x0: Array) -> None:
+        """Raise an `InputError` if f or a term does not fit `x0`."""
+        if not all_finite(x0):
+            raise InputError("`x0` holds NaN or inf; start from finite numbers")
+        for i, term in enumerate(self.terms):
+            name = f"`terms[{i}]` ({type(term).__name__})"
+            try:
+                moved = term.prox(x0, 1.0)
+            except InputError:
+                raise
+            except (ValueError, IndexError, TypeError) as error:
+                raise InputError(f"{name} does not fit x0 of shape {x0.shape}: {_one_line(error)}") from error
+            if getattr(moved, "shape", None) != x0.shape:
+                raise InputError(f"{name} turns shape {x0.shape} into {getattr(moved, 'shape', None)}; fix its prox or x0")
+        start = self.g.prox(x0, 1.0)
+        try:
+            _, grad = self.f.value_and_grad(start)
+        except (ValueError, IndexError, TypeError) as error:
+            raise InputError(f"`f` fails at an array of shape {x0.shape}: {_one_line(error)}") from error
+        if getattr(grad, "shape", None) != x0.shape:
+            raise InputError(
+                f"the gradient of `f` has shape {getattr(grad, 'shape', None)} at x of shape {x0.shape}; make them equal"
+            )
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

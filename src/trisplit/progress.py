@@ -1,0 +1,46 @@
+"""A progress line with rich, on standard error and only where that is a terminal."""
+
+from time import perf_counter
+from types import TracebackType
+from typing import Self
+
+from trisplit.result import TraceRow
+
+
+class Progress:
+    """Shows iteration, objective and certificate of the last look; does nothing unless enabled on a terminal."""
+
+    def __init__(self, max_iter: int, time_limit: float | None, *, enabled: bool) -> None:
+        self.max_iter, self.time_limit, self.bar = max_iter, time_limit, None
+        self.begin = perf_counter()
+        if enabled:
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import Progress as Bar
+
+            console = Console(stderr=True)
+            if console.is_terminal:
+                columns = (BarColumn(bar_width=24), TextColumn("{task.description}"), TimeElapsedColumn())
+                self.bar = Bar(*columns, console=console, transient=True)
+                self.task = self.bar.add_task("starting", total=1.0)
+
+    def __enter__(self) -> Self:
+        if self.bar is not None:
+            self.bar.start()
+        return self
+
+    def update(self, row: TraceRow | None) -> None:
+        """Show a look; the bar is the larger share of iterations and of time that are used up."""
+        if self.bar is None or row is None:
+            return
+        used = row.iteration / self.max_iter
+        if self.time_limit is not None:
+            used = max(used, (perf_counter() - self.begin) / self.time_limit)
+        text = f"{row.iteration} it  f {row.objective:.6g}  stat {row.stationarity:.1e}  infeas {row.infeasibility:.1e}"
+        self.bar.update(self.task, completed=min(used, 1.0), description=text)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()

@@ -1,0 +1,287 @@
+"""One quadratic assignment problem: two square matrices, and what is known about their best permutation.
+
+    minimise over permutations p   sum_ij A[i,j] B[p[i],p[j]]  +  sum_i C[i,p[i]]
+
+Row i of A goes to row p[i] of B, counted from 0. With the permutation matrix X, X[i,p[i]] = 1, the first
+sum is trace(A X B' X'). Costs of integer data are exact, whatever their size: a best-known value is met or
+it is not.
+
+Reference: T. C. Koopmans, M. Beckmann, Assignment problems and the location of economic activities,
+Econometrica 25 (1957) 53-76.
+"""
+
+import hashlib
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Integral, Real
+from operator import mul
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trisplit.errors import InputError
+
+_INT64 = np.iinfo(np.int64)
+
+
+@dataclass(frozen=True, eq=False)  # `==` on arrays has no single truth value: instances compare by identity
+class Instance:
+    """A quadratic assignment problem.
+
+    minimise over permutations p   sum_ij A[i,j] B[p[i],p[j]] + sum_i C[i,p[i]]
+
+    Parameters
+    ----------
+    name : str
+        What to call it in results and messages.
+    A, B : array_like, shape (n, n)
+        Real and finite. Kept as read-only copies: integers (and booleans) as int64, other numbers as float64.
+    best_known : int or float, optional
+        The smallest cost known.
+    proven : bool
+        Whether `best_known` is proven optimal.
+    lower_bound : int or float, optional
+        A proven lower bound on the cost.
+    in_paper : bool
+        Whether the instance is one of the 134 of the experiment in [YMS21].
+    solution : array_like of int, shape (n,), optional
+        A known permutation, in the convention of `cost`; for bundled instances it attains `best_known`.
+    C : array_like, shape (n, n), optional
+        Linear costs: C[i,k] is paid when p[i] = k.
+
+    Examples
+    --------
+    >>> from trisplit.qap.instance import Instance
+    >>> instance = Instance("swap", A=[[0, 1], [0, 0]], B=[[0, 5], [2, 0]])
+    >>> instance.n, instance.cost([0, 1]), instance.cost([1, 0])
+    (2, 5, 2)
+    """
+
+    name: str
+    A: np.ndarray = field(repr=False)
+    B: np.ndarray = field(repr=False)
+    best_known: int | float | None = None
+    proven: bool = False
+    lower_bound: int | float | None = None
+    in_paper: bool = False
+    solution: np.ndarray | None = field(default=None, repr=False)
+    C: np.ndarray | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InputError(f"`name` must be a string, got {type(self.name).__name__}; pass `str(name)`")
+        self._set("A", _as_matrix(self.A, "A"))
+        self._set("B", _as_matrix(self.B, "B", like=self.A))
+        if self.C is not None:
+            self._set("C", _as_matrix(self.C, "C", like=self.A))
+        for label in ("best_known", "lower_bound"):
+            self._set(label, _as_value(getattr(self, label), label))
+        self._check_values()
+        if self.solution is not None:
+            self._set("solution", as_permutation(self.solution, self.n, name="solution"))
+
+    def _set(self, label: str, value: object) -> None:
+        object.__setattr__(self, label, value)  # the only way past `frozen`, used by __post_init__ alone
+
+    def _check_values(self) -> None:
+        if self.proven and self.best_known is None:
+            raise InputError(
+                "`proven` is true but `best_known` is None; pass the proven value as `best_known`"
+            )
+        if self.best_known is None or self.lower_bound is None:
+            return
+        if self.lower_bound > self.best_known:
+            raise InputError(
+                f"`lower_bound` must not exceed `best_known`, got {self.lower_bound} > {self.best_known}; "
+                "correct one of them"
+            )
+
+    @property
+    def n(self) -> int:
+        """The number of facilities, and of locations."""
+        return self.A.shape[0]
+
+    @cached_property
+    def _exact(self) -> bool:
+        return all(M.dtype.kind == "i" for M in (self.A, self.B, self.C) if M is not None)
+
+    @cached_property
+    def _fits_int64(self) -> bool:
+        """Whether every partial sum of a cost is below 2^63, by n^2 max|A| max|B| + n max|C|."""
+        linear = 0 if self.C is None else self.n * _max_abs(self.C)
+        return self.n**2 * _max_abs(self.A) * _max_abs(self.B) + linear <= _INT64.max
+
+    def cost(self, permutation: ArrayLike) -> int | float:
+        """Return the cost of a permutation, exactly if all matrices are integer.
+
+        cost = sum_ij A[i,j] B[p[i],p[j]] + sum_i C[i,p[i]]
+
+        Parameters
+        ----------
+        permutation : array_like of int, shape (n,)
+            Row i of A goes to row `permutation[i]` of B; counted from 0.
+
+        Returns
+        -------
+        int or float
+            A Python int that never overflows for integer data, a float otherwise.
+
+        Examples
+        --------
+        >>> from trisplit.qap.instance import Instance
+        >>> Instance("large", A=[[2**62]], B=[[2**62]]).cost([0]) == 2**124
+        True
+        """
+        p = as_permutation(permutation, self.n)
+        if self._exact and not self._fits_int64:
+            return self._cost_in_python_ints(p)
+        total = np.sum(self.A * self.B[p[:, None], p])
+        if self.C is not None:
+            total = total + np.sum(self.C[np.arange(self.n), p])
+        return total.item()
+
+    def _cost_in_python_ints(self, p: NDArray[np.int64]) -> int:
+        # Row by row, so that at most 2 n numbers exist as Python objects at a time.
+        total = sum(sum(map(mul, self.A[i].tolist(), self.B[p[i], p].tolist())) for i in range(self.n))
+        if self.C is not None:
+            total += sum(self.C[np.arange(self.n), p].tolist())
+        return total
+
+    def sha256(self) -> str:
+        """Return a hex digest of the data: A, B and C with their shapes and kinds, not name or known values.
+
+        It is the SHA-256 of, for A, B and (if given) C in turn, the ASCII line "LABEL KIND ROWS COLUMNS" with
+        a line feed, KIND being `i` or `f`, followed by the entries row by row as little-endian int64 or
+        float64, negative zeros as zeros. So machine, memory order and the width of the integers that came do
+        not matter.
+
+        Returns
+        -------
+        str
+            64 hexadecimal digits.
+
+        Examples
+        --------
+        >>> from trisplit.qap.instance import Instance
+        >>> a, b = ([[0, 1], [1, 0]], [[0, 3], [3, 0]])
+        >>> Instance("one", a, b).sha256() == Instance("two", a, b).sha256()
+        True
+        """
+        digest = hashlib.sha256()
+        for label, M in (("A", self.A), ("B", self.B), ("C", self.C)):
+            if M is None:
+                continue
+            kind = M.dtype.kind
+            digest.update(f"{label} {kind} {M.shape[0]} {M.shape[1]}\n".encode("ascii"))
+            digest.update((M + 0).astype(f"<{kind}8", order="C").tobytes())  # -0.0 + 0 is 0.0
+        return digest.hexdigest()
+
+
+def as_permutation(permutation: ArrayLike, n: int, *, name: str = "permutation") -> NDArray[np.int64]:
+    """Return a read-only int64 copy of a permutation of 0 .. n-1, or raise `InputError`.
+
+    Parameters
+    ----------
+    permutation : array_like of int
+        Every number 0 .. n-1 exactly once.
+    n : int
+        Its length.
+    name : str
+        The argument that an error names.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+
+    Examples
+    --------
+    >>> from trisplit.qap.instance import as_permutation
+    >>> as_permutation([2, 0, 1], 3)
+    array([2, 0, 1])
+    """
+    array = _as_array(permutation, name)
+    if array.ndim != 1 or array.size != n:
+        raise InputError(
+            f"`{name}` must have shape ({n},), got {array.shape}; list the image of every row of A"
+        )
+    if array.dtype.kind not in "iu":
+        raise InputError(
+            f"`{name}` must hold integers, got dtype {array.dtype}; convert it with `.astype(int)`"
+        )
+    outside = array[(array < 0) | (array >= n)]
+    if outside.size:
+        shift = "; it looks 1-based: subtract 1" if array.min() == 1 and array.max() == n else ""
+        remedy = shift or f"; use every number 0 .. {n - 1} once"
+        raise InputError(f"`{name}` must be 0-based, below {n}, got {outside[0]}{remedy}")
+    p = np.array(array, dtype=np.int64)
+    counts = np.bincount(p, minlength=n)
+    if counts.max() > 1:
+        twice = int(counts.argmax())
+        raise InputError(
+            f"`{name}` must not repeat, got {twice} more than once; use every number 0 .. {n - 1} once"
+        )
+    p.setflags(write=False)
+    return p
+
+
+def _as_array(value: ArrayLike, name: str) -> np.ndarray:
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        raise InputError(
+            f"`{name}` must convert to a NumPy array, got {type(value).__name__} that does not; "
+            "pass rows of equal length, in host memory"
+        ) from error
+
+
+def _as_matrix(value: ArrayLike, name: str, *, like: np.ndarray | None = None) -> np.ndarray:
+    """Return a read-only, square, finite int64 or float64 copy, of the shape of `like`."""
+    array = _as_array(value, name)
+    if array.dtype.kind not in "biuf":
+        raise InputError(
+            f"`{name}` must be numeric, got dtype {array.dtype}; "
+            "pass a dense array of real numbers, integers within int64"
+        )
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise InputError(
+            f"`{name}` must be a square matrix, got shape {array.shape}; pass n rows of n numbers"
+        )
+    if array.size == 0:
+        raise InputError(f"`{name}` must not be empty, got shape {array.shape}; pass at least one row")
+    if like is not None and array.shape != like.shape:
+        raise InputError(
+            f"`{name}` must have the shape of `A`, got {array.shape} against {like.shape}; "
+            "pad the smaller matrix with zeros if there are fewer facilities than locations"
+        )
+    if array.dtype.kind == "u" and int(array.max()) > _INT64.max:
+        raise InputError(f"`{name}` must fit int64, got {array.max()}; scale it or pass it as float64")
+    with np.errstate(over="ignore"):  # a wider float beyond float64 becomes inf, which is refused below
+        matrix = np.array(array, dtype=np.float64 if array.dtype.kind == "f" else np.int64, order="C")
+    if not np.isfinite(matrix).all():
+        i, j = np.argwhere(~np.isfinite(matrix))[0]
+        raise InputError(
+            f"`{name}` must be finite, got {matrix[i, j]} at [{i}, {j}]; "
+            "replace it, a large finite number may stand for a forbidden pair"
+        )
+    matrix.setflags(write=False)
+    return matrix
+
+
+def _as_value(value: float | None, name: str) -> int | float | None:
+    """Return a plain int or float, so that a cost compares and prints the same whatever came."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(
+            f"`{name}` must be a number or None, got {type(value).__name__}; pass None if unknown"
+        )
+    if isinstance(value, Integral):
+        return int(value)
+    if not math.isfinite(value):
+        raise InputError(f"`{name}` must be finite, got {value}; pass None if unknown")
+    return float(value)
+
+
+def _max_abs(M: np.ndarray) -> int:
+    return max(-int(M.min()), int(M.max()))  # not np.abs: it leaves -2^63 negative

@@ -1,0 +1,32 @@
+"""What a step rule must offer."""
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from trisplit.arrays import Array
+
+if TYPE_CHECKING:
+    from trisplit.algorithms.product import ProductProblem
+    from trisplit.algorithms.state import State
+    from trisplit.problem import Function, Problem
+
+
+@runtime_checkable
+class StepRule(Protocol):
+    """A rule for gamma; `memory` is all that it remembers, a tuple of numbers and arrays."""
+
+    @property
+    def needs_value(self) -> bool:
+        """Whether `state.f_z` must be known."""
+        ...
+
+    def start(self, problem: "Problem | ProductProblem", y: Array) -> tuple[float, tuple]:
+        """Return the first gamma and the first memory."""
+        ...
+
+    def propose(self, memory: tuple, z: Array, y: Array, gamma: float) -> tuple[float, tuple]:
+        """Return the gamma to try in this iteration, whose z is known, and the memory."""
+        ...
+
+    def judge(self, memory: tuple, state: "State", f: "Function") -> tuple[float, tuple]:
+        """Return `state.gamma` to accept the trial state, or a shorter step to try, and the memory."""
+        ...

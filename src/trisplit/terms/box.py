@@ -1,0 +1,102 @@
+"""Boxes: {x : lo <= x <= hi} entry by entry, and the nonnegative orthant."""
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from trisplit.arrays import Array, namespace, positive_part
+from trisplit.errors import InputError
+from trisplit.terms.base import ConvexSet, Shape, like, parameter
+
+
+@dataclass(frozen=True, eq=False)
+class Box(ConvexSet):
+    """Indicator of the box {x : lo <= x_i <= hi}.
+
+    prox(x) = min(max(x, lo), hi), entry by entry.
+
+    Parameters
+    ----------
+    lo, hi : float or array
+        The bounds, infinite ones allowed; arrays must broadcast to the shape of x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Box(0, 1).prox(np.array([-2.0, 0.5, 3.0]), gamma=1.0)
+    array([0. , 0.5, 1. ])
+    """
+
+    lo: float | Array = 0.0
+    hi: float | Array = 1.0
+
+    def __post_init__(self) -> None:
+        lo, hi = parameter(self.lo, "lo"), parameter(self.hi, "hi")
+        if np.any(np.asarray(lo) > np.asarray(hi)):
+            raise InputError(f"`lo` must not exceed `hi`, got lo={self.lo!r}, hi={self.hi!r}; exchange them")
+        if np.any(np.asarray(lo) == inf) or np.any(np.asarray(hi) == -inf):
+            raise InputError("`lo` must be below +inf and `hi` above -inf; the box would be empty")
+        object.__setattr__(self, "lo", lo)
+        object.__setattr__(self, "hi", hi)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether all bounds are finite."""
+        return bool(np.all(np.isfinite(self.lo)) and np.all(np.isfinite(self.hi)))
+
+    def project(self, x: Array) -> Array:
+        """Return `x` with each entry moved to the nearest bound."""
+        return namespace(x).clip(x, like(self.lo, x), like(self.hi, x))
+
+    def support(self, u: Array) -> float:
+        """Return sum_i max(lo_i u_i, hi_i u_i), infinite where an unbounded side is met."""
+        xp = namespace(u)
+        lo, hi = like(self.lo, u), like(self.hi, u)
+        # 0 * inf is NaN, so a side enters only where u points to it.
+        upper = xp.where(u > 0, hi * xp.where(u > 0, u, 1.0), 0.0)
+        lower = xp.where(u < 0, lo * xp.where(u < 0, u, 1.0), 0.0)
+        return float(xp.sum(upper + lower))
+
+    def lmo(self, u: Array) -> Array:
+        """Return a minimiser of <u, x> over the box, which must be bounded."""
+        if not self.bounded:
+            raise InputError("a linear oracle needs a bounded box, got an infinite bound")
+        xp = namespace(u)
+        return xp.where(u > 0, like(self.lo, u), like(self.hi, u)) + xp.zeros_like(u)
+
+    def diameter(self, shape: Shape) -> float:
+        """Return ||hi - lo||."""
+        return float(np.linalg.norm(np.broadcast_to(np.asarray(self.hi) - np.asarray(self.lo), shape)))
+
+    @classmethod
+    def examples(cls) -> list[tuple["Box", Shape]]:
+        return [(cls(0, 1), (4, 4)), (cls([-1.0, 0.0, 2.0], [1.0, 0.0, 5.0]), (3,)), (cls(-inf, 2.0), (5,))]
+
+
+@dataclass(frozen=True)
+class NonNegative(ConvexSet):
+    """Indicator of the nonnegative orthant {x : x >= 0}; prox(x) = max(x, 0).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> NonNegative().prox(np.array([-2.0, 3.0]), gamma=1.0)
+    array([0., 3.])
+    """
+
+    def project(self, x: Array) -> Array:
+        """Return the positive part of `x`."""
+        return positive_part(x)
+
+    def support(self, u: Array) -> float:
+        """Return 0 if u <= 0, else infinity."""
+        return 0.0 if bool(namespace(u).all(u <= 0)) else inf
+
+    def conjugate(self) -> Box:
+        """Return the indicator of the nonpositive orthant."""
+        return Box(-inf, 0.0)
+
+    @classmethod
+    def examples(cls) -> list[tuple["NonNegative", Shape]]:
+        return [(cls(), (6,))]

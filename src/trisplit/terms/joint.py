@@ -1,0 +1,121 @@
+"""Joint oracles: minimise <u, x> + g(x) + h(x) over dom g and dom h together, for pairs where that is cheap.
+
+With such an oracle the stationarity of [YMS21] Definitions 2 and 3 is a number (the Frank-Wolfe gap), not only
+a bound. A pair has one line in `joint_oracles`; the function behind it looks at the parameters of the two terms
+and returns None where it does not apply. Both orders of a pair are looked up.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trisplit.arrays import Array, from_numpy, namespace, to_numpy
+from trisplit.terms.base import like
+from trisplit.terms.box import Box, NonNegative
+from trisplit.terms.norms import L1, Zero
+from trisplit.terms.simplex import Simplex
+from trisplit.terms.sums import UnitSums
+
+if TYPE_CHECKING:
+    from trisplit.problem import Term
+
+
+@dataclass(frozen=True)
+class JointOracle:
+    """The minimiser of <u, x> + g(x) + h(x), and a cheap upper bound on the support function of dom(g + h).
+
+    Attributes
+    ----------
+    minimizer : callable
+        u -> x.
+    support : callable
+        u -> a number that is at least max <u, x> over dom g and dom h.
+    """
+
+    minimizer: Callable[[Array], Array]
+    support: Callable[[Array], float]
+
+
+def assignment(u: Array) -> Array:
+    """Return the permutation matrix X that minimises <u, X>: a linear assignment problem, on the host.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> assignment(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    from scipy.optimize import linear_sum_assignment  # a quarter of a second to import, needed by few
+
+    rows, columns = linear_sum_assignment(to_numpy(u))
+    X = np.zeros(u.shape)
+    X[rows, columns] = 1.0
+    return from_numpy(X, u)
+
+
+def _birkhoff_support(u: Array) -> float:
+    # The row-stochastic and the column-stochastic matrices both contain the polytope: the smaller one counts.
+    return min(Simplex(axis=1).support(u), Simplex(axis=0).support(u))
+
+
+BIRKHOFF = JointOracle(assignment, _birkhoff_support)
+
+
+def _two_simplices(g: Simplex, h: Simplex) -> JointOracle | None:
+    axes = {g.axis % 2, h.axis % 2}
+    return BIRKHOFF if axes == {0, 1} and g.total == h.total == 1.0 else None
+
+
+def _unit_sums(g: Box | NonNegative, h: UnitSums) -> JointOracle | None:
+    birkhoff = isinstance(g, NonNegative) or (np.all(np.asarray(g.lo) == 0.0) and np.all(np.asarray(g.hi) >= 1.0))
+    return BIRKHOFF if birkhoff else None
+
+
+def _one_term(g: "Term", h: Zero) -> JointOracle | None:
+    lmo, support = getattr(g, "lmo", None), getattr(g, "support", None)
+    if lmo is None or support is None or not getattr(g, "indicator", False) or not getattr(g, "bounded", True):
+        return None
+    return JointOracle(lmo, support)
+
+
+def _box_l1(g: Box, h: L1) -> JointOracle | None:
+    if not g.bounded:
+        return None
+
+    def minimizer(u: Array) -> Array:
+        # u x + w |x| is convex and piecewise linear: its minimum over [lo, hi] is at lo, at hi or at the kink.
+        xp = namespace(u)
+        w, zero = like(h.weight, u), xp.zeros_like(u)
+        lo, hi = like(g.lo, u) + zero, like(g.hi, u) + zero
+        kink = xp.clip(zero, lo, hi)
+        return xp.where(u > w, lo, xp.where(u < -w, hi, kink))
+
+    return JointOracle(minimizer, g.support)
+
+
+joint_oracles: dict[tuple[type, type], Callable[..., JointOracle | None]] = {
+    (Simplex, Simplex): _two_simplices,
+    (Box, UnitSums): _unit_sums,
+    (NonNegative, UnitSums): _unit_sums,
+    (Box, L1): _box_l1,
+    (object, Zero): _one_term,
+}
+
+
+def find_joint_oracle(g: "Term", h: "Term") -> JointOracle | None:
+    """Return the joint oracle of the pair (g, h), in either order, or None.
+
+    Examples
+    --------
+    >>> find_joint_oracle(Box(0, 1), UnitSums()) is BIRKHOFF
+    True
+    """
+    for first, second in ((g, h), (h, g)):
+        build = joint_oracles.get((type(first), type(second))) or joint_oracles.get((object, type(second)))
+        oracle = build(first, second) if build else None
+        if oracle is not None:
+            return oracle
+    return None

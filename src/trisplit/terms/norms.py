@@ -1,0 +1,137 @@
+"""Zero, the L1 norm and the squared L2 norm."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trisplit.arrays import Array, dot, namespace
+from trisplit.errors import InputError
+from trisplit.terms.base import Shape, like, nonnegative_weight, parameter
+from trisplit.terms.box import Box
+
+
+@dataclass(frozen=True)
+class Zero:
+    """The zero function; prox(x) = x. It stands for h where there is only one nonsmooth term.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Zero().prox(np.array([1.0]), gamma=2.0)
+    array([1.])
+    """
+
+    convex = True
+    indicator = False
+
+    def value(self, x: Array) -> float:
+        """Return 0."""
+        return 0.0
+
+    def prox(self, x: Array, gamma: float) -> Array:
+        """Return `x`."""
+        return x
+
+    def lipschitz(self, shape: Shape) -> float:
+        """Return 0."""
+        return 0.0
+
+    def distance(self, x: Array) -> float:
+        """Return 0: the domain is the whole space."""
+        return 0.0
+
+    def conjugate(self) -> Box:
+        """Return the indicator of {0}."""
+        return Box(0.0, 0.0)
+
+    @classmethod
+    def examples(cls) -> list[tuple["Zero", Shape]]:
+        return [(cls(), (3,))]
+
+
+@dataclass(frozen=True, eq=False)
+class L1:
+    """The weighted L1 norm, sum_i weight_i |x_i|.
+
+    prox(x, gamma) = sign(x) max(|x| - gamma weight, 0), entry by entry.
+
+    Parameters
+    ----------
+    weight : float or array
+        Nonnegative; an array must broadcast to the shape of x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> L1(1.0).prox(np.array([-3.0, 0.5]), gamma=2.0)
+    array([-1.,  0.])
+    """
+
+    weight: float | Array = 1.0
+    convex = True
+    indicator = False
+
+    def __post_init__(self) -> None:
+        weight = parameter(self.weight, "weight")
+        if not (np.all(np.isfinite(weight)) and np.all(np.asarray(weight) >= 0)):
+            raise InputError(f"`weight` must be finite and >= 0, got {self.weight!r}; the term is convex only then")
+        object.__setattr__(self, "weight", weight)
+
+    def value(self, x: Array) -> float:
+        """Return sum_i weight_i |x_i|."""
+        xp = namespace(x)
+        return float(xp.sum(like(self.weight, x) * xp.abs(x)))
+
+    def prox(self, x: Array, gamma: float) -> Array:
+        """Return the soft threshold of `x` at gamma * weight."""
+        threshold = gamma * like(self.weight, x)
+        return x - namespace(x).clip(x, -threshold, threshold)
+
+    def lipschitz(self, shape: Shape) -> float:
+        """Return ||weight||_2 over all entries."""
+        return float(np.linalg.norm(np.broadcast_to(np.asarray(self.weight), shape)))
+
+    def conjugate(self) -> Box:
+        """Return the indicator of {u : |u_i| <= weight_i}."""
+        return Box(-np.asarray(self.weight), np.asarray(self.weight))
+
+    @classmethod
+    def examples(cls) -> list[tuple["L1", Shape]]:
+        return [(cls(0.7), (5,)), (cls([0.0, 1.0, 3.0]), (3,)), (cls(2.0), (2, 3))]
+
+
+@dataclass(frozen=True)
+class SquaredL2:
+    """The squared norm, (weight / 2) ||x||^2; prox(x, gamma) = x / (1 + gamma weight).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> SquaredL2(1.0).prox(np.array([2.0]), gamma=1.0)
+    array([1.])
+    """
+
+    weight: float = 1.0
+    convex = True
+    indicator = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", nonnegative_weight(self.weight))
+
+    def value(self, x: Array) -> float:
+        """Return (weight / 2) ||x||^2."""
+        return 0.5 * self.weight * float(dot(x, x))
+
+    def prox(self, x: Array, gamma: float) -> Array:
+        """Return x / (1 + gamma weight)."""
+        return x / (1.0 + gamma * self.weight)
+
+    def conjugate(self) -> "SquaredL2":
+        """Return ||u||^2 / (2 weight)."""
+        if self.weight == 0:
+            raise InputError("the conjugate needs `weight` > 0; use `Zero().conjugate()`")
+        return SquaredL2(1.0 / self.weight)
+
+    @classmethod
+    def examples(cls) -> list[tuple["SquaredL2", Shape]]:
+        return [(cls(0.3), (4,)), (cls(5.0), (2, 2))]

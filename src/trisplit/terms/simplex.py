@@ -1,0 +1,76 @@
+"""Simplices: nonnegative entries with a given sum, along one axis of an array."""
+
+from dataclasses import dataclass
+
+from trisplit.arrays import Array, namespace, positive_part
+from trisplit.terms.base import ConvexSet, Shape, positive
+
+
+@dataclass(frozen=True)
+class Simplex(ConvexSet):
+    """Indicator of {x >= 0 : the sum along `axis` is `total`}.
+
+    For a matrix, `axis=1` makes every row a point of the simplex (a row-stochastic matrix) and `axis=0` every
+    column. prox(x) = max(x - theta, 0) with theta = max_k (sum of the k largest entries - total) / k.
+
+    Parameters
+    ----------
+    axis : int
+        The axis along which the entries add up.
+    total : float
+        The sum, positive.
+
+    References
+    ----------
+    Held, Wolfe, Crowder (1974), Validation of subgradient optimization.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Simplex().prox(np.array([[3.0, 0.0], [0.5, 0.5]]), gamma=1.0)
+    array([[1. , 0. ],
+           [0.5, 0.5]])
+    """
+
+    axis: int = -1
+    total: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", positive(self.total, "total"))
+
+    def project(self, x: Array) -> Array:
+        """Return the projection of each slice along `axis`, by sorting."""
+        xp = namespace(x)
+        largest = xp.flip(xp.sort(x, axis=self.axis), axis=self.axis)
+        excess = xp.cumulative_sum(largest, axis=self.axis) - self.total
+        count = xp.arange(1, x.shape[self.axis] + 1, dtype=x.dtype)
+        theta = xp.max(excess / self._along_axis(count, x.ndim), axis=self.axis, keepdims=True)
+        return positive_part(x - theta)
+
+    def support(self, u: Array) -> float:
+        """Return total times the sum over slices of the largest entry."""
+        xp = namespace(u)
+        return self.total * float(xp.sum(xp.max(u, axis=self.axis)))
+
+    def lmo(self, u: Array) -> Array:
+        """Return the vertex that minimises <u, x>: `total` at the first smallest entry of each slice."""
+        xp = namespace(u)
+        place = xp.arange(u.shape[self.axis])
+        smallest = xp.expand_dims(xp.argmin(u, axis=self.axis), axis=self.axis)
+        return xp.where(self._along_axis(place, u.ndim) == smallest, self.total, xp.zeros_like(u))
+
+    def diameter(self, shape: Shape) -> float:
+        """Return the largest distance, sqrt(2) total for each slice of two or more entries."""
+        slices = 1
+        for length in shape:
+            slices *= length
+        return 0.0 if shape[self.axis] == 1 else self.total * (2.0 * slices / shape[self.axis]) ** 0.5
+
+    def _along_axis(self, values: Array, ndim: int) -> Array:
+        shape = [1] * ndim
+        shape[self.axis] = -1
+        return namespace(values).reshape(values, tuple(shape))
+
+    @classmethod
+    def examples(cls) -> list[tuple["Simplex", Shape]]:
+        return [(cls(), (5,)), (cls(axis=1), (3, 4)), (cls(axis=0, total=2.5), (3, 4)), (cls(), (1,))]

@@ -1,0 +1,241 @@
+"""The theorems of [YMS21] as functions: the step, the batch size and the bound after T iterations.
+
+Each bound is on the average over t = 1, ..., T (the expectation over the random output), for every x in dom phi, of
+<grad f(z_t), z_t - x> + g(z_t) - g(x) + h(z_t) - h(x), and for sets also on the average of dist(z_t, H). The main text
+states simple forms, the appendix tighter ones (`tight=True`).
+"""
+
+from dataclasses import dataclass
+from math import ceil, inf, isfinite, sqrt
+from typing import TYPE_CHECKING
+
+from trisplit.arrays import Array, norm
+from trisplit.errors import InputError
+from trisplit.problem import Problem, diameter, is_indicator, lipschitz
+from trisplit.result import Guarantee
+
+if TYPE_CHECKING:
+    from trisplit.algorithms.product import ProductProblem
+    from trisplit.steps import StepRule
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A theorem of [YMS21] with its constants.
+
+    Parameters
+    ----------
+    name : str
+    D : float
+        Diameter of dom g.
+    G_f : float
+        Bound on ||grad f|| over dom g.
+    L_g, L_h : float
+        Lipschitz constants of g on its domain and of h; 0 for sets.
+    sets : bool
+        Whether h is the indicator of a set, so that infeasibility is bounded too.
+    sigma : float, optional
+        Standard deviation of one stochastic gradient; None in the deterministic theorems.
+
+    Examples
+    --------
+    >>> theorem2(D=2.0, G_f=1.0).stationarity(T=1000)
+    0.8...
+    """
+
+    name: str
+    D: float
+    G_f: float
+    L_g: float = 0.0
+    L_h: float = 0.0
+    sets: bool = False
+    sigma: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("D", "G_f", "L_g", "L_h", "sigma"):
+            value = getattr(self, name)
+            if value is not None and not (isfinite(value) and value >= 0):
+                raise InputError(f"`{name}` must be a finite number >= 0, got {value}")
+
+    @property
+    def slope(self) -> float:
+        """G_f + L_g + L_h."""
+        return self.G_f + self.L_g + self.L_h
+
+    def step(self, T: int) -> float:
+        """Return gamma = D / (2 (G_f + L_g + L_h) T^(2/3)); 1 where phi is constant or dom g a point."""
+        _check_iterations(T)
+        return self.D / (2 * self.slope * T ** (2 / 3)) if self.slope * self.D > 0 else 1.0
+
+    def batch_size(self, T: int) -> int:
+        """Return |Q| = ceil(T^(2/3) / (2 (G_f + L_g + L_h)^2)), and 1 in the deterministic theorems."""
+        _check_iterations(T)
+        if self.sigma is None:
+            return 1
+        if self.slope == 0:
+            raise InputError("the batch size needs G_f + L_g + L_h > 0, got 0")
+        return ceil(T ** (2 / 3) / (2 * self.slope**2))
+
+    def stationarity(self, T: int, *, tight: bool = False) -> float:
+        """Return the bound on the average nonstationarity after T iterations."""
+        _check_iterations(T)
+        third = T ** (-1 / 3)
+        if self.sigma is None:
+            if not tight:
+                return 4 * self.D * self.slope * third
+            return self.D * (self.slope * third + (self.G_f + self.L_h) * self._closeness(T))
+        if not tight:
+            noise = sqrt(4 + 2 * self.sigma**2)
+            return self.D * self.slope * (noise * T**-0.5 + (4 + sqrt(2) + self.sigma**2) * third)
+        return self.D * (self.slope * (2 + self.sigma**2) * third + (self.G_f + self.L_h) * self._closeness(T))
+
+    def infeasibility(self, T: int, *, tight: bool = False) -> float:
+        """Return the bound on the average of dist(z_t, H); 0 if h is not the indicator of a set."""
+        _check_iterations(T)
+        if not self.sets:
+            return 0.0
+        if tight:
+            return self.D * self._closeness(T)
+        if self.sigma is None:
+            return 3 * self.D * T ** (-1 / 3)
+        return self.D * (sqrt(4 + 2 * self.sigma**2) * T**-0.5 + (2 + sqrt(2)) * T ** (-1 / 3))
+
+    def iterations(self, epsilon: float) -> int:
+        """Return the smallest T whose main-text bounds are both at most epsilon: O(1 / epsilon^3)."""
+        if not epsilon > 0:
+            raise InputError(f"`epsilon` must be positive, got {epsilon}")
+        enough = 1
+        while max(self.stationarity(enough), self.infeasibility(enough)) > epsilon:
+            enough *= 2
+        low = enough // 2
+        while enough - low > 1:
+            middle = (low + enough) // 2
+            good = max(self.stationarity(middle), self.infeasibility(middle)) <= epsilon
+            low, enough = (low, middle) if good else (middle, enough)
+        return enough
+
+    def samples(self, epsilon: float) -> int:
+        """Return the gradients drawn until epsilon, T |Q|: O(1 / epsilon^5) ([YMS21] Corollary 2)."""
+        T = self.iterations(epsilon)
+        return T * self.batch_size(T)
+
+    def _closeness(self, T: int) -> float:
+        """Return the bound on the average of ||z_t - x_t|| / D."""
+        if self.sigma is None:
+            return T ** (-2 / 3) + T**-0.5 + T ** (-1 / 3)
+        return 2 * T ** (-2 / 3) + sqrt(4 + 2 * self.sigma**2) * T**-0.5 + sqrt(2) * T ** (-1 / 3)
+
+
+def theorem1(D: float, G_f: float, L_g: float, L_h: float) -> Theorem:
+    """Return Theorem 1: g Lipschitz on a bounded domain, h Lipschitz."""
+    return Theorem("Theorem 1", D, G_f, L_g, L_h)
+
+
+def corollary1(D: float, G_f: float, L_h: float) -> Theorem:
+    """Return Corollary 1: g the indicator of a bounded set, h Lipschitz."""
+    return Theorem("Corollary 1", D, G_f, 0.0, L_h)
+
+
+def theorem2(D: float, G_f: float) -> Theorem:
+    """Return Theorem 2: g and h indicators of sets, the first one bounded."""
+    return Theorem("Theorem 2", D, G_f, sets=True)
+
+
+def theorem3(D: float, G_f: float, L_g: float, L_h: float, sigma: float) -> Theorem:
+    """Return Theorem 3: Theorem 1 with minibatch gradients (T >= 2)."""
+    return Theorem("Theorem 3", D, G_f, L_g, L_h, sigma=sigma)
+
+
+def theorem4(D: float, G_f: float, sigma: float) -> Theorem:
+    """Return Theorem 4: Theorem 2 with minibatch gradients (T >= 2)."""
+    return Theorem("Theorem 4", D, G_f, sets=True, sigma=sigma)
+
+
+theorems = {
+    "Theorem 1": theorem1,
+    "Corollary 1": corollary1,
+    "Theorem 2": theorem2,
+    "Theorem 3": theorem3,
+    "Theorem 4": theorem4,
+}
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Which theorem covers a problem: its name, its constants if all are known, and otherwise what is missing."""
+
+    name: str | None
+    theorem: Theorem | None
+    missing: str
+
+
+def theorem_for(problem: "Problem | ProductProblem", y: Array, gradient_bound: float | None = None) -> Coverage:
+    """Return the deterministic theorem whose assumptions on the terms hold, with constants where they are known.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> problem = ts.Problem(lambda x: (x.sum(), np.ones_like(x)), [ts.terms.Box(0, 1), ts.terms.UnitSums()])
+    >>> theorem_for(problem, np.zeros((2, 2)))
+    Coverage(name='Theorem 2', theorem=None, missing='a bound G_f on the gradient')
+    """
+    if not isinstance(problem, Problem):
+        return Coverage(None, None, "Algorithm 2 has a block with an unbounded domain")
+    g, h, shape = problem.g, problem.h, y.shape
+    for name, term in (("g", g), ("h", h)):
+        if not getattr(term, "convex", False):
+            return Coverage(None, None, f"{name} ({type(term).__name__}) does not declare itself convex")
+    D, L_g, L_h = diameter(g, shape), lipschitz(g, shape), lipschitz(h, shape)
+    if D == inf:
+        return Coverage(None, None, f"dom g ({type(g).__name__}) is not known to be bounded")
+    if is_indicator(h) and not is_indicator(g):
+        return Coverage(None, None, "h is an indicator but g is not")
+    for name, constant in (("g", L_g), ("h", L_h)):
+        if constant == inf:
+            return Coverage(None, None, f"{name} is not known to be Lipschitz")
+    G_f = _gradient_bound(problem, y, D) if gradient_bound is None else gradient_bound
+    name = "Theorem 2" if is_indicator(h) else "Corollary 1" if is_indicator(g) else "Theorem 1"
+    if G_f is None:
+        return Coverage(name, None, "a bound G_f on the gradient")
+    return Coverage(name, Theorem(name, D, G_f, L_g, L_h, sets=is_indicator(h)), "")
+
+
+def _gradient_bound(problem: Problem, y: Array, D: float) -> float | None:
+    """Return ||grad f(z)|| + L D for a z in dom g, if f declares its smoothness constant L."""
+    L = problem.f.lipschitz
+    return None if L is None else norm(problem.f.grad(problem.g.prox(y, 1.0))) + L * D
+
+
+def _check_iterations(T: int) -> None:
+    if T < 1:
+        raise InputError(f"`T` must be at least 1, got {T}")
+
+
+def guarantee_for(
+    problem: "Problem | ProductProblem", x0: Array, step: "StepRule", *, relax: float, output: str, iterations: int
+) -> Guarantee:
+    """Return the theorem that covers a finished run, or the first of its assumptions that does not hold."""
+    coverage = theorem_for(problem, x0, getattr(step, "gradient_bound", None))
+    if coverage.name is None:
+        return Guarantee(None, coverage.missing)
+    if float(problem.g.value(x0)) == inf:
+        return Guarantee(None, f"{coverage.name} starts in dom g, and x0 is outside; project it first")
+    if relax != 1.0:
+        return Guarantee(None, f"{coverage.name} asks for relax=1, got {relax}")
+    if output != "random":
+        return Guarantee(None, f"{coverage.name} is about output='random', got {output!r}")
+    gamma, T = getattr(step, "gamma", None), getattr(step, "iterations", None)
+    theorem = coverage.theorem
+    if isinstance(gamma, float) and theorem is not None:
+        if abs(gamma / theorem.step(iterations) - 1) > 1e-12:
+            wanted = theorem.step(iterations)
+            return Guarantee(None, f"{coverage.name} asks for the step {wanted:.3g} at T = {iterations}, got {gamma:.3g}")
+    elif T is None:
+        return Guarantee(None, f"{coverage.name} asks for step='theory', got {type(step).__name__}")
+    elif T != iterations:
+        return Guarantee(None, f"{coverage.name} asks for the T = {T} iterations that the step is made for, got {iterations}")
+    if theorem is None:
+        return Guarantee(coverage.name, f"the rate T^(-1/3) with unknown constants (no {coverage.missing.removeprefix('a ')})")
+    stationarity, infeasibility = theorem.stationarity(iterations), theorem.infeasibility(iterations)
+    text = f"in expectation stationarity <= {stationarity:.3g}, infeasibility <= {infeasibility:.3g}"
+    return Guarantee(coverage.name, text, stationarity, infeasibility)
