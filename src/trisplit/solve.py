@@ -91,7 +91,12 @@ def minimize(
     'gap'
     """
     x0 = _checked_start(x0)
-    _check_options(relax=relax, output=output, tol=tol, max_iter=max_iter, time_limit=time_limit)
+    if not 0 < relax < 2:
+        raise InputError(f"`relax` must lie in (0, 2), got {relax}; 1 is the paper's algorithm")
+    if output not in OUTPUTS:
+        raise InputError(f"`output` must be one of {', '.join(OUTPUTS)}, got {output!r}")
+    check_options(tol=tol, max_iter=max_iter, time_limit=time_limit)
+    seed, generator = as_generator(rng)
     rule = as_step(step)
     if isinstance(rule, Theory):
         rule = rule.with_iterations(max_iter)
@@ -104,7 +109,18 @@ def minimize(
     def guarantee(iterations: int) -> Guarantee:
         return guarantee_for(problem, x0, rule, relax=relax, output=output, iterations=iterations)
 
-    driver = Driver(problem, relative_errors, tol, max_iter, time_limit, output, callback, rng, progress)
+    driver = Driver(
+        problem,
+        relative_errors,
+        tol,
+        max_iter,
+        time_limit,
+        output=output,
+        callback=callback,
+        rng=generator,
+        seed=seed,
+        progress=progress,
+    )
     return driver.run(states, guarantee)
 
 
@@ -122,17 +138,19 @@ class Driver:
         errors: Errors,
         tol: float,
         max_iter: int,
-        time_limit: float | None = None,
+        time_limit: float | None,
+        *,
         output: str = "last",
         callback: Callback | None = None,
-        rng: Rng = None,
+        rng: np.random.Generator | None = None,
+        seed: int | None = None,
         progress: bool = False,
     ) -> None:
         self.problem = problem
         self.errors = errors
         self.tol, self.max_iter, self.time_limit = tol, max_iter, time_limit
         self.output, self.callback = output, callback
-        self.seed, self.rng = _generator(rng)
+        self.seed, self.rng = seed, rng
         self.progress = progress
         self.counts = (problem if isinstance(problem, Problem) else problem.base).counts
         self.rows: list[TraceRow] = []
@@ -147,7 +165,7 @@ class Driver:
             with Progress(self.max_iter, self.time_limit, enabled=self.progress) as shown:
                 for state in states:
                     t = state.t
-                    if self.output == "random" and self.rng.random() * t < 1.0:
+                    if self.output == "random" and self.rng is not None and self.rng.random() * t < 1.0:
                         drawn = state  # a reservoir of one: each iterate so far is kept with probability 1 / t
                     if state.f_z is not None and not isfinite(state.f_z):
                         status = Status.NOT_FINITE
@@ -242,7 +260,8 @@ class Driver:
         )
 
 
-def _generator(rng: Rng) -> tuple[int | None, np.random.Generator]:
+def as_generator(rng: Rng) -> tuple[int | None, np.random.Generator]:
+    """Return the seed behind `rng`, fresh for None and unknown for a generator, and the generator."""
     if isinstance(rng, np.random.Generator):
         return None, rng
     if rng is not None and (isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0):
@@ -261,11 +280,8 @@ def _checked_start(x0: object) -> Array:
     return array
 
 
-def _check_options(*, relax: float, output: str, tol: float, max_iter: int, time_limit: float | None) -> None:
-    if not 0 < relax < 2:
-        raise InputError(f"`relax` must lie in (0, 2), got {relax}; 1 is the paper's algorithm")
-    if output not in OUTPUTS:
-        raise InputError(f"`output` must be one of {', '.join(OUTPUTS)}, got {output!r}")
+def check_options(*, tol: float, max_iter: int, time_limit: float | None) -> None:
+    """Raise an `InputError` unless the stopping options make sense."""
     if not tol >= 0:
         raise InputError(f"`tol` must be >= 0, got {tol}; 0 never stops on the certificate")
     if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:

@@ -1,0 +1,25 @@
+"""Quadratic assignment: bundled QAPLIB instances, the certified relaxation, and relax-and-round."""
+
+from trisplit.qap.instance import Instance
+from trisplit.qap.objective import Objective
+from trisplit.qap.qaplib import load, names, read, table
+from trisplit.qap.relaxation import initial_point, relax
+from trisplit.qap.rounding import round_to_permutation, swap_descent
+from trisplit.qap.solver import QAPResult, QAPStatus, QAPTraceRow, solve
+
+__all__ = [
+    "Instance",
+    "Objective",
+    "QAPResult",
+    "QAPStatus",
+    "QAPTraceRow",
+    "initial_point",
+    "load",
+    "names",
+    "read",
+    "relax",
+    "round_to_permutation",
+    "solve",
+    "swap_descent",
+    "table",
+]

@@ -6,7 +6,7 @@ import numpy as np
 
 from trisplit.arrays import Array, from_numpy, namespace
 from trisplit.errors import InputError
-from trisplit.terms.base import ConvexSet, Shape
+from trisplit.terms.base import ConvexSet, Shape, parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,16 +34,18 @@ class Affine(ConvexSet):
     _level: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        A, b = np.atleast_2d(np.asarray(self.A, dtype=float)), np.atleast_1d(np.asarray(self.b, dtype=float))
+        A, b = np.atleast_2d(parameter(self.A, "A")), np.atleast_1d(parameter(self.b, "b"))
         if A.ndim != 2 or b.shape != (A.shape[0],):
-            raise InputError(f"`b` must have one entry per row of `A`, got A {A.shape} and b {b.shape}")
-        if not (np.isfinite(A).all() and np.isfinite(b).all()):
-            raise InputError("`A` and `b` must be finite, got NaN or inf; remove these rows")
-        left, sizes, right = np.linalg.svd(A, full_matrices=False)
+            raise InputError(f"`A` has shape {A.shape} and `b` {b.shape}; give one entry of `b` per row of `A`")
+        # Rows of one size: else the rank and the miss below would be those of the largest row alone.
+        size = np.max(np.abs(A), axis=1, initial=0.0)
+        size[size == 0] = 1.0
+        rows, right_side = A / size[:, None], b / size
+        left, sizes, right = np.linalg.svd(rows, full_matrices=False)
         rank = int(np.sum(sizes > sizes.max(initial=0.0) * max(A.shape) * np.finfo(float).eps))
-        level = (left[:, :rank].T @ b) / sizes[:rank]
-        miss = np.linalg.norm(A @ (right[:rank].T @ level) - b)
-        if miss > 1e-8 * max(1.0, float(np.linalg.norm(b))):
+        level = (left[:, :rank].T @ right_side) / sizes[:rank]
+        miss = np.linalg.norm(rows @ (right[:rank].T @ level) - right_side)
+        if miss > 1e-8 * np.linalg.norm(right_side):
             raise InputError(f"A x = b has no solution (the best x misses b by {miss:.2g}); check `A` and `b`")
         for name, value in (("A", A), ("b", b), ("_basis", right[:rank]), ("_level", level)):
             object.__setattr__(self, name, value)
@@ -60,4 +62,5 @@ class Affine(ConvexSet):
     @classmethod
     def examples(cls) -> list[tuple["Affine", Shape]]:
         A = np.array([[1.0, 2.0, -1.0, 0.0], [0.0, 1.0, 1.0, 1.0]])
-        return [(cls(A, [1.0, -2.0]), (4,)), (cls(np.vstack([A, A[0] + A[1]]), [1.0, -2.0, -1.0]), (2, 2))]
+        dependent = np.vstack([A, A[0] + A[1]])
+        return [(cls(A, np.array([1.0, -2.0])), (4,)), (cls(dependent, np.array([1.0, -2.0, -1.0])), (2, 2))]

@@ -37,20 +37,20 @@ class L2Ball(ConvexSet):
 
     def project(self, x: Array) -> Array:
         """Return `x`, pulled to the sphere if it lies outside."""
-        center = like(self.center, x)
+        center = like(self.center, x, "center")
         away = x - center
         length = norm(away)
         return x if length <= self.radius else center + away * (self.radius / length)
 
     def support(self, u: Array) -> float:
         """Return <center, u> + radius ||u||."""
-        center = like(self.center, u) + namespace(u).zeros_like(u)
+        center = like(self.center, u, "center") + namespace(u).zeros_like(u)
         return float(dot(center, u)) + self.radius * norm(u)
 
     def lmo(self, u: Array) -> Array:
         """Return center - radius u / ||u||, and the centre for u = 0."""
         length = norm(u)
-        return like(self.center, u) - u * (self.radius / length if length > 0 else 0.0)
+        return like(self.center, u, "center") - u * (self.radius / length if length > 0 else 0.0)
 
     def diameter(self, shape: Shape) -> float:
         """Return twice the radius."""

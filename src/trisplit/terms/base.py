@@ -4,7 +4,7 @@ A convex set C is a term: its indicator, 0 on C and infinite elsewhere. Its prox
 projection, whatever gamma is.
 """
 
-from math import inf, isfinite
+from math import inf, isfinite, prod
 from typing import TypeAlias
 
 import numpy as np
@@ -35,7 +35,7 @@ class ConvexSet:
 
     def value(self, x: Array) -> float:
         """Return 0.0 if `x` is in the set up to rounding, else infinity."""
-        rounding = 100 * eps(x) * (1.0 + norm(x)) * max(x.size, 1) ** 0.5
+        rounding = 100 * eps(x) * (1.0 + norm(x)) * max(prod(x.shape), 1) ** 0.5
         return 0.0 if self.distance(x) <= rounding else inf
 
     def lipschitz(self, shape: Shape) -> float:
@@ -45,28 +45,58 @@ class ConvexSet:
 
 def nonnegative_weight(weight: float, name: str = "weight") -> float:
     """Return `weight` as a float if it is finite and not negative."""
-    value = float(weight)
+    value = _number(weight, name)
     if not (isfinite(value) and value >= 0):
-        raise InputError(f"`{name}` must be a finite number >= 0, got {weight!r}; terms are convex only then")
+        raise InputError(f"`{name}` must be a finite number >= 0, got {value}; terms are convex only then")
     return value
 
 
 def positive(value: float, name: str) -> float:
     """Return `value` as a float if it is finite and positive."""
-    number = float(value)
+    number = _number(value, name)
     if not (isfinite(number) and number > 0):
-        raise InputError(f"`{name}` must be a finite number > 0, got {value!r}")
+        raise InputError(f"`{name}` must be a finite number > 0, got {number}; for example 1.0")
     return number
 
 
-def parameter(value: object, name: str) -> float | Array:
-    """Return a scalar parameter as a float, an array parameter as a floating array without NaN."""
-    array = np.asarray(value, dtype=float)
-    if np.isnan(array).any():
-        raise InputError(f"`{name}` holds NaN; remove or replace these entries")
+def parameter(value: object, name: str, *, infinite: bool = False) -> float | Array:
+    """Return a scalar parameter as a float, an array parameter as a new floating array, without NaN."""
+    try:
+        if np.iscomplexobj(value):
+            raise TypeError  # NumPy would drop the imaginary parts with a mere warning
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"`{name}` must hold real numbers, got {_brief(value)}; pass a float or an array") from None
+    if np.isnan(array).any() or not (infinite or np.isfinite(array).all()):
+        raise InputError(f"`{name}` holds NaN{'' if infinite else ' or inf'}; remove or replace these entries")
     return float(array) if array.ndim == 0 else array
 
 
-def like(value: float | Array, x: Array) -> float | Array:
+def fit(value: float | Array, shape: Shape, name: str) -> Array:
+    """Return a parameter broadcast to `shape`; one that would enlarge x is refused, not obeyed."""
+    try:
+        return np.broadcast_to(value, shape)
+    except ValueError:
+        came = f"`{name}` has shape {np.shape(value)} but x has shape {tuple(shape)}"
+        raise InputError(f"{came}; make them equal, or give a scalar") from None
+
+
+def like(value: float | Array, x: Array, name: str) -> float | Array:
     """Return an array parameter in the library and dtype of `x`; scalars adapt by themselves."""
-    return value if isinstance(value, float) else from_numpy(value, x)
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.shape != x.shape:
+        fit(value, x.shape, name)
+    return from_numpy(value, x)
+
+
+def _number(value: object, name: str) -> float:
+    number = parameter(value, name, infinite=True)
+    if isinstance(number, np.ndarray):
+        raise InputError(f"`{name}` must be one number, got an array of shape {number.shape}; pass a float")
+    return number
+
+
+def _brief(value: object) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."

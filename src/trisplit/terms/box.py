@@ -7,7 +7,7 @@ import numpy as np
 
 from trisplit.arrays import Array, namespace, positive_part
 from trisplit.errors import InputError
-from trisplit.terms.base import ConvexSet, Shape, like, parameter
+from trisplit.terms.base import ConvexSet, Shape, fit, like, parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +32,17 @@ class Box(ConvexSet):
     hi: float | Array = 1.0
 
     def __post_init__(self) -> None:
-        lo, hi = parameter(self.lo, "lo"), parameter(self.hi, "hi")
-        if np.any(np.asarray(lo) > np.asarray(hi)):
-            raise InputError(f"`lo` must not exceed `hi`, got lo={self.lo!r}, hi={self.hi!r}; exchange them")
-        if np.any(np.asarray(lo) == inf) or np.any(np.asarray(hi) == -inf):
-            raise InputError("`lo` must be below +inf and `hi` above -inf; the box would be empty")
+        lo, hi = parameter(self.lo, "lo", infinite=True), parameter(self.hi, "hi", infinite=True)
+        try:
+            los, his = np.broadcast_arrays(lo, hi)
+        except ValueError:
+            shapes = f"{np.shape(lo)} and {np.shape(hi)}"
+            raise InputError(f"`lo` and `hi` have shapes {shapes}; make them equal, or give a scalar") from None
+        if np.any(los > his):
+            first = np.argmax(los > his)
+            raise InputError(f"`lo` exceeds `hi`, {los.flat[first]} > {his.flat[first]}; exchange them")
+        if np.any(los == inf) or np.any(his == -inf):
+            raise InputError("`lo` is +inf or `hi` is -inf; the box would be empty")
         object.__setattr__(self, "lo", lo)
         object.__setattr__(self, "hi", hi)
 
@@ -47,12 +53,12 @@ class Box(ConvexSet):
 
     def project(self, x: Array) -> Array:
         """Return `x` with each entry moved to the nearest bound."""
-        return namespace(x).clip(x, like(self.lo, x), like(self.hi, x))
+        return namespace(x).clip(x, like(self.lo, x, "lo"), like(self.hi, x, "hi"))
 
     def support(self, u: Array) -> float:
         """Return sum_i max(lo_i u_i, hi_i u_i), infinite where an unbounded side is met."""
         xp = namespace(u)
-        lo, hi = like(self.lo, u), like(self.hi, u)
+        lo, hi = like(self.lo, u, "lo"), like(self.hi, u, "hi")
         # 0 * inf is NaN, so a side enters only where u points to it.
         upper = xp.where(u > 0, hi * xp.where(u > 0, u, 1.0), 0.0)
         lower = xp.where(u < 0, lo * xp.where(u < 0, u, 1.0), 0.0)
@@ -61,17 +67,22 @@ class Box(ConvexSet):
     def lmo(self, u: Array) -> Array:
         """Return a minimiser of <u, x> over the box, which must be bounded."""
         if not self.bounded:
-            raise InputError("a linear oracle needs a bounded box, got an infinite bound")
+            raise InputError("a linear oracle needs finite `lo` and `hi`, got an infinite bound; give a bounded box")
         xp = namespace(u)
-        return xp.where(u > 0, like(self.lo, u), like(self.hi, u)) + xp.zeros_like(u)
+        zero = xp.zeros_like(u)  # carries the dtype of u, which two scalar bounds would not
+        return xp.where(u > 0, zero + like(self.lo, u, "lo"), zero + like(self.hi, u, "hi"))
 
     def diameter(self, shape: Shape) -> float:
         """Return ||hi - lo||."""
-        return float(np.linalg.norm(np.broadcast_to(np.asarray(self.hi) - np.asarray(self.lo), shape)))
+        return float(np.linalg.norm(fit(self.hi, shape, "hi") - fit(self.lo, shape, "lo")))
 
     @classmethod
     def examples(cls) -> list[tuple["Box", Shape]]:
-        return [(cls(0, 1), (4, 4)), (cls([-1.0, 0.0, 2.0], [1.0, 0.0, 5.0]), (3,)), (cls(-inf, 2.0), (5,))]
+        return [
+            (cls(0, 1), (4, 4)),
+            (cls(np.array([-1.0, 0.0, 2.0]), np.array([1.0, 0.0, 5.0])), (3,)),
+            (cls(-inf, 2.0), (5,)),
+        ]
 
 
 @dataclass(frozen=True)

@@ -42,10 +42,11 @@ class GroupL2:
 
     def __post_init__(self) -> None:
         groups = _as_groups(self.groups)
-        counts = np.bincount(np.concatenate(groups))
+        members, counts = np.unique(np.concatenate(groups), return_counts=True)
         if counts.max() > 1:
-            index = int(np.argmax(counts > 1))
-            raise InputError(f"`groups` overlap (index {index} is in {counts[index]}); use GroupL2.split(groups, weight)")
+            index = int(np.argmax(counts))
+            overlap = f"index {members[index]} is in {counts[index]}"
+            raise InputError(f"`groups` overlap ({overlap}); use GroupL2.split(groups, weight)")
         # Each row lists a group, filled up with -1, which points at a zero appended to x: one gather, no loop.
         padded = np.full((len(groups), max(len(group) for group in groups)), -1)
         for row, group in zip(padded, groups, strict=True):
@@ -68,14 +69,12 @@ class GroupL2:
         layers: list[tuple[list[np.ndarray], set[int]]] = []
         for group in _as_groups(groups):
             members = set(group.tolist())
-            for chosen, taken in layers:
-                if taken.isdisjoint(members):
-                    break
-            else:
-                chosen, taken = [], set()
-                layers.append((chosen, taken))
-            chosen.append(group)
-            taken.update(members)
+            free = next((layer for layer in layers if layer[1].isdisjoint(members)), None)
+            if free is None:
+                free = ([], set())
+                layers.append(free)
+            free[0].append(group)
+            free[1].update(members)
         return tuple(cls([group.tolist() for group in chosen], weight) for chosen, _ in layers)
 
     def value(self, x: Array) -> float:
@@ -87,8 +86,8 @@ class GroupL2:
         xp = namespace(x)
         norms = self._norms(x)
         safe = xp.where(norms > 0, norms, xp.ones_like(norms))
-        scale = positive_part(1.0 - gamma * self.weight / safe)
-        return x * xp.take(xp.concat([scale, xp.ones(1, dtype=x.dtype)]), self._owner(x))
+        scale = positive_part(1.0 - float(gamma) * self.weight / safe)
+        return x * xp.take(xp.concat([scale, xp.ones_like(x[:1])]), self._owner(x))
 
     def lipschitz(self, shape: Shape) -> float:
         """Return weight * sqrt(number of groups)."""
@@ -97,20 +96,23 @@ class GroupL2:
     def _norms(self, x: Array) -> Array:
         xp = namespace(x)
         self._owner(x)
-        entries = xp.take(xp.concat([x, xp.zeros(1, dtype=x.dtype)]), xp.asarray(self._padded).reshape(-1))
+        members = xp.asarray(np.ravel(self._padded), device=x.device)
+        entries = xp.take(xp.concat([x, xp.zeros_like(x[:1])]), members)
         return xp.sqrt(xp.sum(xp.reshape(entries, self._padded.shape) ** 2, axis=1))
 
     def _owner(self, x: Array) -> Array:
         """Return for each entry of `x` the number of its group, or the number of groups if it is in none."""
-        n = x.shape[0]
+        n = x.shape[0] if x.ndim == 1 else 0  # a matrix is refused below, like a vector that is too short
         if n not in self._owners:
-            if x.ndim != 1 or n <= self._padded.max():
-                raise InputError(f"`groups` reach index {self._padded.max()} but x has shape {x.shape}; x must be a longer vector")
+            last = self._padded.max()
+            if n <= last:
+                shape = tuple(x.shape)
+                raise InputError(f"`groups` reach index {last} but x has shape {shape}; x must be a longer vector")
             owner = np.full(n, len(self.groups))
             for k, group in enumerate(self.groups):
                 owner[list(group)] = k
             self._owners[n] = owner
-        return namespace(x).asarray(self._owners[n])
+        return namespace(x).asarray(self._owners[n], device=x.device)
 
     @classmethod
     def examples(cls) -> list[tuple["GroupL2", Shape]]:
@@ -118,12 +120,15 @@ class GroupL2:
 
 
 def _as_groups(groups: Iterable[Iterable[int]]) -> list[np.ndarray]:
-    arrays = [np.asarray(list(group)) for group in groups]
+    try:
+        arrays = [np.asarray(list(group)) for group in groups]
+    except (TypeError, ValueError):
+        raise InputError("`groups` must be a list of lists of indices; for example [[0, 1], [2]]") from None
     if not arrays:
         raise InputError("`groups` is empty; give at least one group, or use Zero()")
     for k, group in enumerate(arrays):
         if group.ndim != 1 or group.size == 0 or group.dtype.kind not in "iu" or group.min() < 0:
-            raise InputError(f"`groups[{k}]` must be a nonempty list of indices >= 0, got {group.tolist()!r}")
+            raise InputError(f"`groups[{k}]` is {group.tolist()!r}; it must be a nonempty list of indices >= 0")
         if len(np.unique(group)) != group.size:
             raise InputError(f"`groups[{k}]` names an index twice: {group.tolist()!r}; list each once")
     return arrays

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trisplit.arrays import Array, from_numpy, namespace, to_numpy
+from trisplit.errors import InputError
 from trisplit.terms.base import like
 from trisplit.terms.box import Box, NonNegative
 from trisplit.terms.norms import L1, Zero
@@ -50,6 +51,8 @@ def assignment(u: Array) -> Array:
     """
     from scipy.optimize import linear_sum_assignment  # a quarter of a second to import, needed by few
 
+    if u.ndim != 2 or u.shape[0] != u.shape[1]:
+        raise InputError(f"`u` must be a square matrix, got shape {tuple(u.shape)}; a permutation needs one")
     rows, columns = linear_sum_assignment(to_numpy(u))
     X = np.zeros(u.shape)
     X[rows, columns] = 1.0
@@ -88,8 +91,8 @@ def _box_l1(g: Box, h: L1) -> JointOracle | None:
     def minimizer(u: Array) -> Array:
         # u x + w |x| is convex and piecewise linear: its minimum over [lo, hi] is at lo, at hi or at the kink.
         xp = namespace(u)
-        w, zero = like(h.weight, u), xp.zeros_like(u)
-        lo, hi = like(g.lo, u) + zero, like(g.hi, u) + zero
+        w, zero = like(h.weight, u, "weight"), xp.zeros_like(u)
+        lo, hi = like(g.lo, u, "lo") + zero, like(g.hi, u, "hi") + zero
         kink = xp.clip(zero, lo, hi)
         return xp.where(u > w, lo, xp.where(u < -w, hi, kink))
 

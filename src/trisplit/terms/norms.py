@@ -6,7 +6,7 @@ import numpy as np
 
 from trisplit.arrays import Array, dot, namespace
 from trisplit.errors import InputError
-from trisplit.terms.base import Shape, like, nonnegative_weight, parameter
+from trisplit.terms.base import Shape, fit, like, nonnegative_weight, parameter
 from trisplit.terms.box import Box
 
 
@@ -73,23 +73,23 @@ class L1:
 
     def __post_init__(self) -> None:
         weight = parameter(self.weight, "weight")
-        if not (np.all(np.isfinite(weight)) and np.all(np.asarray(weight) >= 0)):
-            raise InputError(f"`weight` must be finite and >= 0, got {self.weight!r}; the term is convex only then")
+        if np.any(np.asarray(weight) < 0):
+            raise InputError(f"`weight` must be >= 0, got {np.min(weight)}; the term is convex only then")
         object.__setattr__(self, "weight", weight)
 
     def value(self, x: Array) -> float:
         """Return sum_i weight_i |x_i|."""
         xp = namespace(x)
-        return float(xp.sum(like(self.weight, x) * xp.abs(x)))
+        return float(xp.sum(like(self.weight, x, "weight") * xp.abs(x)))
 
     def prox(self, x: Array, gamma: float) -> Array:
         """Return the soft threshold of `x` at gamma * weight."""
-        threshold = gamma * like(self.weight, x)
+        threshold = float(gamma) * like(self.weight, x, "weight")
         return x - namespace(x).clip(x, -threshold, threshold)
 
     def lipschitz(self, shape: Shape) -> float:
         """Return ||weight||_2 over all entries."""
-        return float(np.linalg.norm(np.broadcast_to(np.asarray(self.weight), shape)))
+        return float(np.linalg.norm(fit(self.weight, shape, "weight")))
 
     def conjugate(self) -> Box:
         """Return the indicator of {u : |u_i| <= weight_i}."""
@@ -97,7 +97,7 @@ class L1:
 
     @classmethod
     def examples(cls) -> list[tuple["L1", Shape]]:
-        return [(cls(0.7), (5,)), (cls([0.0, 1.0, 3.0]), (3,)), (cls(2.0), (2, 3))]
+        return [(cls(0.7), (5,)), (cls(np.array([0.0, 1.0, 3.0])), (3,)), (cls(2.0), (2, 3))]
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class SquaredL2:
 
     def prox(self, x: Array, gamma: float) -> Array:
         """Return x / (1 + gamma weight)."""
-        return x / (1.0 + gamma * self.weight)
+        return x / (1.0 + float(gamma) * self.weight)
 
     def conjugate(self) -> "SquaredL2":
         """Return ||u||^2 / (2 weight)."""

@@ -35,17 +35,20 @@ class NuclearNorm:
 
     def value(self, x: Array) -> float:
         """Return weight times the sum of the singular values."""
-        xp = namespace(_matrix(x))
+        xp = namespace(x)
+        _need_matrix(x.shape)
         return self.weight * float(xp.sum(xp.linalg.svdvals(x)))
 
     def prox(self, x: Array, gamma: float) -> Array:
         """Return `x` with its singular values lowered by gamma * weight, not below 0."""
-        xp = namespace(_matrix(x))
+        xp = namespace(x)
+        _need_matrix(x.shape)
         left, sizes, right = xp.linalg.svd(x, full_matrices=False)
-        return (left * positive_part(sizes - gamma * self.weight)) @ right
+        return (left * positive_part(sizes - float(gamma) * self.weight)) @ right
 
     def lipschitz(self, shape: Shape) -> float:
         """Return weight * sqrt(rank), the constant with respect to the Frobenius norm."""
+        _need_matrix(shape)
         return self.weight * min(shape) ** 0.5
 
     @classmethod
@@ -53,7 +56,6 @@ class NuclearNorm:
         return [(cls(0.6), (3, 4)), (cls(1.2), (4, 2))]
 
 
-def _matrix(x: Array) -> Array:
-    if x.ndim != 2:
-        raise InputError(f"NuclearNorm needs a matrix, got shape {x.shape}; reshape x0")
-    return x
+def _need_matrix(shape: Shape) -> None:
+    if len(shape) != 2:
+        raise InputError(f"NuclearNorm needs a matrix, got x of shape {tuple(shape)}; reshape x0")

@@ -1,8 +1,11 @@
 """Simplices: nonnegative entries with a given sum, along one axis of an array."""
 
 from dataclasses import dataclass
+from math import prod
+from operator import index
 
 from trisplit.arrays import Array, namespace, positive_part
+from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet, Shape, positive
 
 
@@ -36,35 +39,47 @@ class Simplex(ConvexSet):
     total: float = 1.0
 
     def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "axis", index(self.axis))
+        except TypeError:
+            raise InputError(f"`axis` must be an integer, got {self.axis!r}; for rows to add up, pass 1") from None
         object.__setattr__(self, "total", positive(self.total, "total"))
 
     def project(self, x: Array) -> Array:
         """Return the projection of each slice along `axis`, by sorting."""
-        xp = namespace(x)
+        xp, length = namespace(x), self._length(x.shape)
+        # A shift of a slice leaves its projection; without it `total` drowns in the rounding of a large sum.
+        x = x - xp.max(x, axis=self.axis, keepdims=True)
         largest = xp.flip(xp.sort(x, axis=self.axis), axis=self.axis)
         excess = xp.cumulative_sum(largest, axis=self.axis) - self.total
-        count = xp.arange(1, x.shape[self.axis] + 1, dtype=x.dtype)
+        count = xp.arange(1, length + 1, dtype=x.dtype, device=x.device)
         theta = xp.max(excess / self._along_axis(count, x.ndim), axis=self.axis, keepdims=True)
         return positive_part(x - theta)
 
     def support(self, u: Array) -> float:
         """Return total times the sum over slices of the largest entry."""
         xp = namespace(u)
+        self._length(u.shape)
         return self.total * float(xp.sum(xp.max(u, axis=self.axis)))
 
     def lmo(self, u: Array) -> Array:
         """Return the vertex that minimises <u, x>: `total` at the first smallest entry of each slice."""
         xp = namespace(u)
-        place = xp.arange(u.shape[self.axis])
+        place = xp.arange(self._length(u.shape), device=u.device)
         smallest = xp.expand_dims(xp.argmin(u, axis=self.axis), axis=self.axis)
         return xp.where(self._along_axis(place, u.ndim) == smallest, self.total, xp.zeros_like(u))
 
     def diameter(self, shape: Shape) -> float:
         """Return the largest distance, sqrt(2) total for each slice of two or more entries."""
-        slices = 1
-        for length in shape:
-            slices *= length
-        return 0.0 if shape[self.axis] == 1 else self.total * (2.0 * slices / shape[self.axis]) ** 0.5
+        length = self._length(shape)
+        return 0.0 if length == 1 else self.total * (2.0 * prod(shape) / length) ** 0.5
+
+    def _length(self, shape: Shape) -> int:
+        if not -len(shape) <= self.axis < len(shape):
+            raise InputError(f"`axis` is {self.axis} but x has shape {tuple(shape)}; choose one of its axes")
+        if shape[self.axis] == 0:
+            raise InputError(f"x has shape {tuple(shape)}: nothing adds up to `total`; give at least one entry")
+        return shape[self.axis]
 
     def _along_axis(self, values: Array, ndim: int) -> Array:
         shape = [1] * ndim

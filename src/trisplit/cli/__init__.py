@@ -1,0 +1,67 @@
+"""The command line: `trisplit COMMAND`. A new command is a file here with a function, and a line in `commands`."""
+
+import os
+import sys
+from collections.abc import Callable
+
+import typer
+
+from trisplit import __version__
+from trisplit.cli.info import info
+from trisplit.cli.list_instances import list_instances
+from trisplit.cli.solve import solve
+from trisplit.errors import InputError
+
+commands: dict[str, Callable[..., None]] = {"solve": solve, "list": list_instances, "info": info}
+
+app = typer.Typer(
+    help="Minimise f + g + h with a certificate, and solve quadratic assignment problems.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+for _name, _command in commands.items():
+    app.command(name=_name)(_command)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    show_version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+) -> None:
+    if show_version:
+        typer.echo(f"trisplit {__version__}")
+        raise typer.Exit
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command and exit: 0 done, 1 wrong result, 2 bad input, 130 interrupted."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command and return its exit status; every error is one line on standard error."""
+    try:
+        status = app(arguments, standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except typer.Exit as stop:
+        return stop.exit_code
+    except BrokenPipeError:
+        # The reader (such as `head`) has gone; a second error at exit is avoided by closing quietly.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, typer.Abort):
+        print("trisplit: interrupted before there was an answer", file=sys.stderr)
+        return 130
+    except (InputError, OSError) as error:
+        print(f"trisplit: {_one_line(error)}", file=sys.stderr)
+        return 2
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # what the option parser raises
+            raise
+        print(f"trisplit: {_one_line(error.format_message())}; see `trisplit --help`", file=sys.stderr)  # pyright: ignore
+        return 2
+
+
+def _one_line(error: object) -> str:
+    return " ".join(str(error).split()).rstrip(".")

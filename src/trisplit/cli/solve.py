@@ -1,0 +1,140 @@
+"""trisplit solve: relax, round and polish one quadratic assignment problem."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import trisplit
+from trisplit import qap
+from trisplit.errors import InputError
+from trisplit.qap.solver import DEFAULT_STARTS
+
+
+def solve(
+    problem: Annotated[str, typer.Argument(metavar="NAME|FILE.dat", help="A bundled instance or a QAPLIB file.")],
+    time_limit: Annotated[float | None, typer.Option(help="Seconds.")] = None,
+    starts: Annotated[int | None, typer.Option(help="Number of starts [default: 10, or until the time limit].")] = None,
+    polish: Annotated[bool, typer.Option("--polish/--no-polish", help="Improve by exchanges of pairs.")] = True,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
+    target: Annotated[float | None, typer.Option(help="Stop at this cost.")] = None,
+    json_path: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
+) -> None:
+    """Find a good permutation for a quadratic assignment problem and say how good it is."""
+    instance = find(problem)
+    if json_path is not None and (json_path.is_dir() or not json_path.absolute().parent.is_dir()):
+        raise InputError(f"--json {json_path}: not a file in an existing folder; create the folder or choose another path")
+    with Display(instance, starts, time_limit) as display:
+        result = qap.solve(
+            instance,
+            starts=starts,
+            polish=polish,
+            time_limit=time_limit,
+            target=target,
+            rng=seed,
+            callback=display.update,
+        )
+    show(instance, result)
+    if json_path is not None:
+        write_json(json_path, instance, result)
+    if result.status is qap.QAPStatus.INTERRUPTED:
+        raise typer.Exit(130)
+
+
+def find(problem: str) -> qap.Instance:
+    """Return the instance that an argument means: a file if it looks like one, else a bundled name."""
+    looks_like_file = os.path.exists(problem) or os.sep in problem or problem.endswith(".dat")
+    return qap.read(problem) if looks_like_file and problem not in qap.names() else qap.load(problem)
+
+
+class Display:
+    """A progress line on standard error with the best cost so far; silent unless that is a terminal."""
+
+    def __init__(self, instance: qap.Instance, starts: int | None, time_limit: float | None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True)
+        self.starts = starts or (DEFAULT_STARTS if time_limit is None else None)
+        self.time_limit = time_limit
+        self.bar = Progress(
+            TextColumn(f"{instance.name} (n = {instance.n})"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self.task = self.bar.add_task("first start", total=1.0)
+
+    def __enter__(self) -> "Display":
+        self.bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.bar.stop()
+
+    def update(self, row: qap.QAPTraceRow) -> None:
+        """Show one finished start."""
+        used = max(
+            row.start / self.starts if self.starts else 0.0,
+            row.seconds / self.time_limit if self.time_limit else 0.0,
+        )
+        self.bar.update(self.task, completed=min(used, 1.0), description=f"start {row.start}, best cost {row.best:,}")
+
+
+def show(instance: qap.Instance, result: qap.QAPResult) -> None:
+    """Print the answer as a small table, then the permutation."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{instance.name}, n = {instance.n}", show_header=False, title_justify="left")
+    table.add_row("cost", f"{result.cost:,}")
+    known = "unknown" if result.best_known is None else f"{result.best_known:,}"
+    table.add_row("best known", known + (" (proven optimal)" if instance.proven else ""))
+    table.add_row("gap", "unknown" if result.gap is None else f"{100 * result.gap:.3f} %")
+    relaxed = result.relaxation
+    if relaxed is not None:
+        certificate = relaxed.certificate
+        stationarity = abs(certificate.stationarity) / max(relaxed.fun, 1.0)
+        infeasibility = certificate.infeasibility / instance.n**0.5
+        table.add_row("certificate", f"stationarity {stationarity:.1e}, infeasibility {infeasibility:.1e} (relaxation)")
+    table.add_row("time", f"{result.elapsed:.2f} s, {len(result.trace)} start{'s' * (len(result.trace) != 1)}")
+    table.add_row("status", result.message)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print("permutation (counted from 0): " + " ".join(map(str, result.permutation.tolist())), soft_wrap=True)
+
+
+def write_json(path: Path, instance: qap.Instance, result: qap.QAPResult) -> None:
+    """Write the result in one step, so that a full disk or a kill leaves no half-written file."""
+    record = {
+        "instance": instance.name,
+        "n": instance.n,
+        "permutation": result.permutation.tolist(),
+        "index_base": 0,
+        "cost": result.cost,
+        "best_known": result.best_known,
+        "gap": result.gap,
+        "lower_bound": result.lower_bound,
+        "bound_gap": result.bound_gap,
+        "bound_certificate": None,
+        "data_sha256": instance.sha256(),
+        "status": result.status.name,
+        "seconds": result.elapsed,
+        "seed": result.seed,
+        "starts": len(result.trace),
+        "version": trisplit.__version__,
+    }
+    handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=path.name, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,175 @@
+"""Relax the quadratic assignment problem to the Birkhoff polytope and minimise there, [YMS21] section 5.
+
+    minimise trace(A X B' X') + <C, X>   over X >= 0 with unit row and column sums
+
+by three operator splitting (the polytope is the intersection of two simple sets, in two ways) or by Frank-Wolfe.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+
+from trisplit.algorithms.frank_wolfe import frank_wolfe
+from trisplit.algorithms.tos import tos
+from trisplit.arrays import Array
+from trisplit.errors import InputError
+from trisplit.problem import Problem, Term
+from trisplit.qap.instance import Instance
+from trisplit.qap.objective import Objective
+from trisplit.result import Certificate, Guarantee, Result
+from trisplit.solve import Driver, Rng, as_generator, check_options
+from trisplit.steps import StepRule, Theory, as_step
+from trisplit.terms import Box, Simplex, UnitSums
+from trisplit.theory import guarantee_for
+
+Matrices: TypeAlias = Instance | np.ndarray
+
+SPLITS: dict[int, tuple[Term, Term]] = {
+    1: (Simplex(axis=1), Simplex(axis=0)),  # row-stochastic, column-stochastic
+    2: (Box(0.0, 1.0), UnitSums()),
+}
+ORDERS, METHODS = ("gh", "hg"), ("tos", "fw")
+MAX_ITER = 20_000
+
+
+def relax(
+    A: Matrices,
+    B: np.ndarray | None = None,
+    C: np.ndarray | None = None,
+    *,
+    split: int = 2,
+    order: str = "gh",
+    method: str = "tos",
+    x0: np.ndarray | None = None,
+    step: StepRule | float | str = "auto",
+    tol: float = 1e-5,
+    max_iter: int | None = None,
+    time_limit: float | None = None,
+    dtype: type | str | None = None,
+    rng: Rng = None,
+    progress: bool = False,
+) -> Result:
+    """Find a stationary point of the relaxed problem.
+
+    Stops when the paper's two errors are at most `tol`: dist(X, H) / sqrt(n) and |gap| / max(f(X), 1), where the gap is
+    the largest <grad f(X), X - X'> over doubly stochastic X', an assignment problem.
+
+    Parameters
+    ----------
+    A, B : arrays of shape (n, n), or an `Instance` in place of A
+    C : array of shape (n, n), optional
+        Linear costs.
+    split : {1, 2}
+        1: g = row-stochastic, h = column-stochastic matrices. 2: g = the box [0, 1], h = unit row and column sums.
+    order : {"gh", "hg"}
+        "hg" exchanges the two sets.
+    method : {"tos", "fw"}
+        Three operator splitting, or Frank-Wolfe with exact line search.
+    x0 : array of shape (n, n), optional
+        The starting point; drawn near the barycentre by `initial_point` if left out.
+    step : as in `trisplit.minimize`
+    tol, max_iter, time_limit, rng, progress : as in `trisplit.minimize`
+        `max_iter` is 20,000 if left out.
+    dtype : float32 or float64, optional
+        The precision of the iteration, float64 if left out.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import trisplit as ts
+    >>> res = ts.qap.relax(ts.qap.load("chr12a"), split=1, rng=0)
+    >>> res.success, res.certificate.kind
+    (True, 'gap')
+    """
+    instance = as_instance(A, B, C)
+    if split not in SPLITS:
+        raise InputError(f"`split` must be 1 or 2, got {split!r}")
+    if order not in ORDERS:
+        raise InputError(f"`order` must be one of {', '.join(ORDERS)}, got {order!r}")
+    if method not in METHODS:
+        raise InputError(f"`method` must be one of {', '.join(METHODS)}, got {method!r}")
+    max_iter = MAX_ITER if max_iter is None else max_iter
+    check_options(tol=tol, max_iter=max_iter, time_limit=time_limit)
+    precision = _precision(dtype)
+    seed, generator = as_generator(rng)
+    start = initial_point(instance.n, generator) if x0 is None else _start(x0, instance.n)
+    start = start.astype(precision)
+    f = Objective(*(None if M is None else M.astype(precision) for M in (instance.A, instance.B, instance.C)))  # pyright: ignore[reportArgumentType]
+    problem = Problem(f, SPLITS[split] if order == "gh" else SPLITS[split][::-1])
+    rule = as_step(step)
+    if isinstance(rule, Theory):
+        rule = rule.with_iterations(max_iter)
+
+    def paper_errors(certificate: Certificate, fun: float, X: Array) -> tuple[float, float]:
+        return abs(certificate.stationarity) / max(fun, 1.0), certificate.infeasibility / instance.n**0.5
+
+    def guarantee(iterations: int) -> Guarantee:
+        if method == "fw":
+            return Guarantee(None, "Frank-Wolfe is not the method of [YMS21]")
+        return guarantee_for(problem, start, rule, relax=1.0, output="last", iterations=iterations)
+
+    if method == "fw":
+        _require_feasible(start)
+        states = frank_wolfe(problem, start)
+    else:
+        states = tos(problem, start, rule)
+    driver = Driver(problem, paper_errors, tol, max_iter, time_limit, seed=seed, progress=progress)
+    return driver.run(states, guarantee)
+
+
+def initial_point(n: int, rng: np.random.Generator, scale: float | None = None) -> np.ndarray:
+    """Return a random doubly stochastic matrix: Gaussian entries times `scale`, projected onto the polytope.
+
+    The projection is at most 1000 rounds of alternating projections, as in [YMS21] section 5. `scale` is 1 / n if left
+    out, which starts near the barycentre; 1 is the point that the paper's text describes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> initial_point(3, np.random.default_rng(0)).sum(axis=0).round(9)
+    array([1., 1., 1.])
+    """
+    box, sums = SPLITS[2]
+    X = rng.standard_normal((n, n)) * (1.0 / n if scale is None else scale)
+    for _ in range(1000):
+        X = box.prox(sums.prox(X, 1.0), 1.0)
+        if float(np.abs(X.sum(axis=0) - 1).max() + np.abs(X.sum(axis=1) - 1).max()) <= 1e-13:
+            break
+    return X
+
+
+def as_instance(A: Matrices, B: np.ndarray | None, C: np.ndarray | None) -> Instance:
+    """Return the instance that the arguments describe."""
+    if isinstance(A, Instance):
+        if B is not None or C is not None:
+            raise InputError("`A` is an Instance, which brings its own B and C; leave `B` and `C` out")
+        return A
+    if B is None:
+        raise InputError("`B` is missing; pass two matrices, or an Instance such as ts.qap.load('nug30')")
+    return Instance("matrices", A, B, C=C)
+
+
+def _precision(dtype: type | str | None) -> np.dtype:
+    try:
+        precision = np.dtype(np.float64 if dtype is None else dtype)
+    except TypeError:
+        precision = None
+    if precision not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise InputError(f"`dtype` must be float32 or float64, got {dtype!r}")
+    return precision
+
+
+def _start(x0: np.ndarray, n: int) -> np.ndarray:
+    X = np.asarray(x0, dtype=float)
+    if X.shape != (n, n) or not np.isfinite(X).all():
+        raise InputError(f"`x0` must be a finite matrix of shape ({n}, {n}), got shape {X.shape}; see `initial_point`")
+    return X
+
+
+def _require_feasible(X: np.ndarray) -> None:
+    off = max(float(np.abs(X.sum(axis=0) - 1).max()), float(np.abs(X.sum(axis=1) - 1).max()), float(-X.min()))
+    if off > 1e-4:
+        raise InputError(f"`x0` must be doubly stochastic for method='fw', it is off by {off:.2g}; see `initial_point`")

@@ -1,0 +1,326 @@
+"""What every registered term must satisfy: the definition of its proximal map, and what it says of its domain.
+
+A term enters by its line in `trisplit.terms.registry` and its `examples()`; nothing is to be added here. The facts
+are those of a closed convex function g and p = prox(x, gamma):
+
+- p minimises gamma g(c) + ||c - x||^2 / 2 over c, and <x - p, c - p> <= gamma (g(c) - g(p)) for all c in dom g;
+- prox is firmly nonexpansive; p + gamma prox of the conjugate at x / gamma is x (Moreau);
+- support, linear oracle, diameter and Lipschitz constant are those of dom g.
+
+Rounding is counted in units of eps times the number of entries, times the size of the numbers that were added.
+"""
+
+from functools import partial
+from math import inf, isfinite
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from trisplit.terms import registry
+
+EXAMPLES = {f"{name}-{k}": example for name, cls in registry.items() for k, example in enumerate(cls.examples())}
+DTYPES = (np.float32, np.float64)
+GAMMAS = (1e-6, 1e-2, 0.3, 1.0, 7.0, 1e2, 1e6)
+# Squares of these, and sums of squares over an example, neither overflow nor vanish.
+HUGE = {np.float32: 1e15, np.float64: 1e150}
+
+contract = settings(max_examples=20, deadline=None, derandomize=True)
+
+
+def bounded(key):
+    term, shape = EXAMPLES[key]
+    return hasattr(term, "diameter") and isfinite(term.diameter(shape))
+
+
+def convex(key):
+    return EXAMPLES[key][0].convex
+
+
+def examples_with(*names, where=lambda key: True):
+    """Parametrise over the examples of the terms that have all these methods, in both precisions."""
+    chosen = [key for key, (term, _) in EXAMPLES.items() if all(hasattr(term, name) for name in names) and where(key)]
+    return pytest.mark.parametrize(("key", "dtype"), [(key, dtype) for key in chosen for dtype in DTYPES])
+
+
+def draw_point(data, shape, dtype, label="x"):
+    entries = st.floats(-8.0, 8.0, width=32, allow_subnormal=False)
+    return data.draw(arrays(dtype, shape, elements=entries), label=label)
+
+
+def draw_points(data, shape, dtype, count):
+    """Draw a few random points of different size."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1), label="seed"))
+    return [(rng.normal(size=shape) * 10.0 ** rng.uniform(-2, 1)).astype(dtype) for _ in range(count)]
+
+
+def draw_domain(data, term, shape, dtype, count):
+    """Draw points of dom g: proximal points, and points half-way between two of them."""
+    found = [term.prox(y, 0.5) for y in draw_points(data, shape, dtype, count)]
+    return found + [(a + b) / 2 for a, b in zip(found, found[1:], strict=False)]
+
+
+def inner(a, b):
+    return float(np.vdot(a.astype(float), b.astype(float)))
+
+
+def length(a):
+    return inner(a, a) ** 0.5
+
+
+def rounding(x, size):
+    return 40 * float(np.finfo(x.dtype).eps) * x.size * size
+
+
+def competitors(data, term, x, p, gamma):
+    """Points of dom g: far ones, ones between p and these, and perturbations of p put back into the domain."""
+    far = draw_domain(data, term, x.shape, x.dtype, 4)
+    between = [p + np.asarray(t, x.dtype) * (c - p) for c in far[:3] for t in (0.01, 0.3)]
+    near = [p + np.asarray(1e-3, x.dtype) * d for d in draw_points(data, x.shape, x.dtype, 4)]
+    near = [c if isfinite(term.value(c)) else term.prox(c, gamma) for c in near]
+    return far + between + near
+
+
+def objective_rounding(term, x, p, c, gamma, g_p, g_c):
+    size = 1.0 + length(x) + length(p) + length(c)
+    slope = term.lipschitz(x.shape) if hasattr(term, "lipschitz") else 0.0
+    return rounding(x, size**2 + gamma * (abs(g_p) + abs(g_c) + slope * size))
+
+
+@examples_with("prox")
+@pytest.mark.parametrize("gamma", GAMMAS)
+@settings(contract, max_examples=6)
+@given(data=st.data())
+def test_prox_is_the_minimiser(key, dtype, gamma, data):
+    term, shape = EXAMPLES[key]
+    x = draw_point(data, shape, dtype)
+    p = term.prox(x, gamma)
+    g_p = term.value(p)
+    assert isfinite(g_p)
+    for c in competitors(data, term, x, p, gamma):
+        g_c = term.value(c)
+        assert isfinite(g_c)
+        slack = objective_rounding(term, x, p, c, gamma, g_p, g_c)
+        assert gamma * g_p + length(p - x) ** 2 / 2 <= gamma * g_c + length(c - x) ** 2 / 2 + slack
+        if term.convex:
+            assert inner(x - p, c - p) <= gamma * (g_c - g_p) + slack
+
+
+@examples_with("prox", where=convex)
+@contract
+@given(data=st.data(), gamma=st.sampled_from(GAMMAS))
+def test_prox_is_firmly_nonexpansive(key, dtype, data, gamma):
+    term, shape = EXAMPLES[key]
+    x, y = draw_point(data, shape, dtype), draw_point(data, shape, dtype, "y")
+    p, q = term.prox(x, gamma), term.prox(y, gamma)
+    assert length(p - q) ** 2 <= inner(p - q, x - y) + rounding(x, (1 + length(x) + length(y) + length(p)) ** 2)
+
+
+@examples_with("prox", where=convex)
+@contract
+@given(data=st.data(), gamma=st.sampled_from(GAMMAS), t=st.sampled_from((0.0, 0.25, 1.0, 3.0)))
+def test_all_points_on_a_ray_of_subgradients_have_one_prox(key, dtype, data, gamma, t):
+    """(x - p) / gamma is a subgradient at p, hence prox(p + t (x - p), t gamma) = p.
+
+    With t = 0 a set keeps its points, and a function keeps p when gamma vanishes.
+    """
+    term, shape = EXAMPLES[key]
+    x = draw_point(data, shape, dtype)
+    p = term.prox(x, gamma)
+    again = term.prox(p + np.asarray(t, dtype) * (x - p), t * gamma)
+    assert length(again - p) <= rounding(x, 1 + length(x) + length(p))
+
+
+@examples_with("conjugate")
+@contract
+@given(data=st.data(), gamma=st.sampled_from(GAMMAS))
+def test_moreau_decomposition(key, dtype, data, gamma):
+    term, shape = EXAMPLES[key]
+    x = draw_point(data, shape, dtype)
+    dual = term.conjugate().prox(x / gamma, 1 / gamma)
+    assert length(term.prox(x, gamma) + gamma * dual - x) <= rounding(x, length(x))
+
+
+@examples_with("conjugate")
+@contract
+@given(data=st.data(), gamma=st.sampled_from((1e-2, 0.3, 1.0, 7.0, 1e2)))
+def test_fenchel_young(key, dtype, data, gamma):
+    """<a, u> <= g(a) + g*(u), with equality where u is a subgradient of g at a."""
+    term, shape = EXAMPLES[key]
+    conjugate = term.conjugate()
+    x = draw_point(data, shape, dtype)
+    p, u = term.prox(x, gamma), conjugate.prox(x / gamma, 1 / gamma)
+    both = term.value(p) + conjugate.value(u)
+    assert both == pytest.approx(inner(p, u), abs=rounding(x, abs(both) + length(x) * (length(u) + length(p) / gamma)))
+    for a in draw_domain(data, term, shape, dtype, 3):
+        for v in draw_domain(data, conjugate, shape, dtype, 3):
+            both = term.value(a) + conjugate.value(v)
+            assert inner(a, v) <= both + rounding(x, abs(both) + length(a) * length(v))
+
+
+@examples_with("support", "lmo", where=bounded)
+@contract
+@given(data=st.data())
+def test_linear_oracle_attains_the_support(key, dtype, data):
+    term, shape = EXAMPLES[key]
+    u = draw_point(data, shape, dtype, "u")
+    best = term.lmo(-u)
+    assert isfinite(term.value(best))
+    slack = rounding(u, length(u) * (1 + length(best) + term.diameter(shape)))
+    assert term.support(u) == pytest.approx(inner(u, best), abs=slack)
+    for c in draw_domain(data, term, shape, dtype, 5):
+        assert inner(u, c) <= term.support(u) + slack
+
+
+@examples_with("support")
+@contract
+@given(data=st.data())
+def test_support_bounds_the_domain_and_is_met_at_normals(key, dtype, data):
+    """<u, c> <= support(u) on dom g; x - p is normal to a set at its projection p, where equality holds."""
+    term, shape = EXAMPLES[key]
+    x = draw_point(data, shape, dtype)
+    for c in draw_domain(data, term, shape, dtype, 5):
+        assert inner(x, c) <= term.support(x) + rounding(x, length(x) * (1 + length(c)))
+    if term.indicator and bounded(key):
+        p = term.project(x)
+        size = (1 + length(x) + length(p)) * (1 + length(p) + term.diameter(shape))
+        assert term.support(x - p) == pytest.approx(inner(x - p, p), abs=rounding(x, size))
+
+
+@examples_with("diameter")
+@contract
+@given(data=st.data())
+def test_diameter_bounds_all_distances(key, dtype, data):
+    term, shape = EXAMPLES[key]
+    found = draw_domain(data, term, shape, dtype, 5)
+    if bounded(key) and hasattr(term, "lmo"):
+        u = draw_point(data, shape, dtype, "u")
+        found += [term.lmo(u), term.lmo(-u)]
+    for a in found:
+        for b in found:
+            assert length(a - b) <= term.diameter(shape) + rounding(a, 1 + length(a) + length(b))
+
+
+@examples_with("diameter", "lmo", where=bounded)
+def test_diameter_is_not_overstated(key, dtype):
+    """The set lies in the box of its widths, so its diameter is at most the diagonal and sqrt(n) times a width."""
+    term, shape = EXAMPLES[key]
+    basis = np.eye(int(np.prod(shape)), dtype=dtype).reshape(-1, *shape)
+    pairs = [(term.lmo(-e), term.lmo(e)) for e in basis]
+    widths = np.array([inner(e, a - b) for e, (a, b) in zip(basis, pairs, strict=True)])
+    slack = rounding(basis, 1 + term.diameter(shape))
+    assert term.diameter(shape) <= float(np.linalg.norm(widths)) + slack
+    assert term.diameter(shape) <= len(basis) ** 0.5 * max(length(a - b) for a, b in pairs) + slack
+
+
+@examples_with("lipschitz")
+@contract
+@given(data=st.data())
+def test_lipschitz_constant_on_the_domain(key, dtype, data):
+    term, shape = EXAMPLES[key]
+    points = draw_points(data, shape, dtype, 4) + draw_domain(data, term, shape, dtype, 3)
+    points = [(a, term.value(a)) for a in points if isfinite(term.value(a))]
+    for a, g_a in points:
+        for b, g_b in points:
+            assert abs(g_a - g_b) <= term.lipschitz(shape) * length(a - b) + rounding(a, abs(g_a) + abs(g_b))
+
+
+@examples_with("distance", "project")
+@contract
+@given(data=st.data())
+def test_distance_to_a_set(key, dtype, data):
+    term, shape = EXAMPLES[key]
+    x = draw_point(data, shape, dtype)
+    p = term.project(x)
+    slack = rounding(x, 1 + length(x) + length(p))
+    assert term.distance(x) == pytest.approx(length(x - p), abs=slack)
+    assert term.distance(p) <= slack
+    assert term.value(p) == 0.0
+    assert term.value(x) == (0.0 if term.distance(x) <= slack else inf)
+    assert np.array_equal(term.prox(x, 0.1), p)
+    for c in draw_domain(data, term, shape, dtype, 4):
+        assert term.distance(x) <= length(x - c) + slack
+
+
+def calls(key):
+    """The methods of a term that take an array, as functions of it alone, and whether they return one."""
+    term, _ = EXAMPLES[key]
+    found = {"prox": (partial(term.prox, gamma=0.4), True), "value": (term.value, False)}
+    optional = {"project": True, "distance": False, "support": False, "lmo": bounded(key)}
+    for name, returns_array in optional.items():
+        if hasattr(term, name) and (name != "lmo" or bounded(key)):
+            found[name] = getattr(term, name), returns_array
+    return found
+
+
+@examples_with("prox")
+@pytest.mark.parametrize("layout", ["contiguous", "strided", "reversed", "transposed"])
+def test_arguments_keep_their_bits_and_results_their_dtype(key, dtype, layout):
+    _, shape = EXAMPLES[key]
+    values = np.random.default_rng(7).normal(size=shape).astype(dtype)
+    if layout == "strided":
+        x = np.repeat(values, 2, axis=-1)[..., ::2]
+    elif layout == "reversed":
+        x = values[::-1].copy()[::-1]
+    else:
+        x = values.T.copy().T if layout == "transposed" else values.copy()
+    x.flags.writeable = False
+    for name, (call, returns_array) in calls(key).items():
+        result = call(x)
+        assert np.array_equal(x, values), name
+        if returns_array:
+            assert (type(result), result.dtype, result.shape) == (np.ndarray, np.dtype(dtype), shape), name
+            assert length(result - call(values)) <= rounding(values, 1 + length(values)), name
+        else:
+            assert type(result) is float, name
+
+
+@examples_with("prox")
+@pytest.mark.parametrize("gamma", [np.float64(0.3), np.float32(0.3), np.array(0.3), 1])
+def test_the_dtype_of_gamma_does_not_leak(key, dtype, gamma):
+    term, shape = EXAMPLES[key]
+    x = np.random.default_rng(8).normal(size=shape).astype(dtype)
+    p = term.prox(x, gamma)
+    assert p.dtype == dtype
+    assert length(p - term.prox(x, float(gamma))) <= rounding(x, length(x))
+
+
+def extreme_points(shape, dtype):
+    huge = HUGE[dtype]
+    signs = np.where(np.arange(np.prod(shape)) % 2, -1.0, 1.0).reshape(shape)
+    ramp = np.linspace(-1.0, 1.0, int(np.prod(shape))).reshape(shape)
+    for size in (0.0, 1 / huge, 1.0, 1e8, huge):
+        for pattern in (np.ones(shape), -np.ones(shape), signs, ramp):
+            yield (size * pattern).astype(dtype)
+    yield np.where(signs > 0, huge, 1 / huge).astype(dtype)
+
+
+@examples_with("prox")
+@pytest.mark.parametrize("gamma", [1e-12, 1.0, 1e12])
+def test_extreme_inputs_give_finite_results(key, dtype, gamma):
+    """Zeros, ties, huge and tiny entries; in a bounded set the result is a point of the set whatever came in."""
+    term, shape = EXAMPLES[key]
+    for x in extreme_points(shape, dtype):
+        p = term.prox(x, gamma)
+        assert np.isfinite(p).all()
+        if bounded(key):
+            assert isfinite(term.value(p))
+        if bounded(key) and hasattr(term, "lmo"):
+            assert isfinite(term.value(term.lmo(x)))
+            assert isfinite(term.support(x))
+
+
+@examples_with("prox")
+@contract
+@given(data=st.data())
+def test_limits_of_gamma(key, dtype, data):
+    """As gamma falls to 0, prox tends to x if x is in dom g; as gamma grows, g(prox) never rises."""
+    term, shape = EXAMPLES[key]
+    x = draw_point(data, shape, dtype)
+    values = [term.value(term.prox(x, gamma)) for gamma in GAMMAS]
+    if isfinite(term.value(x)):
+        assert length(term.prox(x, 1e-9) - x) <= 1e-6 * (1 + length(x)) + rounding(x, 1 + length(x))
+    slack = rounding(x, 1 + max(values) * (1 + length(x)))
+    assert all(after <= before + slack for before, after in zip(values, values[1:], strict=False))
