@@ -1,8 +1,8 @@
 """Set up an environment in this folder (.venv) and run a command in it; needs only Python 3.11+ and pip.
 
-    python3 run.py solve nug30     any command of trisplit
-    python3 run.py test [...]      the tests; what follows goes to pytest
-    python3 run.py docs            the documentation, into docs/_build
+python3 run.py solve nug30     any command of trisplit
+python3 run.py test [...]      the tests; what follows goes to pytest
+python3 run.py docs            the documentation, into docs/_build
 """
 
 import hashlib
@@ -12,7 +12,7 @@ import sys
 import venv
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
-VENV = os.path.join(ROOT, ".venv")
+VENV = os.path.join(ROOT, os.environ.get("TRISPLIT_VENV", ".venv"))
 BIN = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin")
 PYTHON = os.path.join(BIN, "python.exe" if os.name == "nt" else "python")
 
@@ -32,7 +32,9 @@ def set_up(extra):
         venv.create(VENV, with_pip=not has_pip)
     pip = [sys.executable, "-m", "pip", "--python", PYTHON] if has_pip else [PYTHON, "-m", "pip"]
     target = ROOT + ("[" + extra + "]" if extra else "")
-    print("Installing trisplit" + (" [" + extra + "]" if extra else "") + " into .venv ...", file=sys.stderr, flush=True)
+    print(
+        "Installing trisplit" + (" [" + extra + "]" if extra else "") + " into .venv ...", file=sys.stderr, flush=True
+    )
     subprocess.check_call(pip + ["install", "--quiet", "--disable-pip-version-check", "--editable", target])
     with open(mark, "w") as file:
         file.write(stamp)
@@ -41,7 +43,9 @@ def set_up(extra):
 def main(arguments):
     """Run the command that `arguments` name."""
     if sys.version_info < (3, 11):
-        return "trisplit needs Python 3.11 or newer, this is {}.{}; call run.py with a newer one".format(*sys.version_info)
+        return "trisplit needs Python 3.11 or newer, this is {}.{}; call run.py with a newer one".format(
+            *sys.version_info
+        )
     if not arguments:
         return __doc__
     kind, rest = arguments[0], arguments[1:]

@@ -87,6 +87,11 @@ class Function:
         value, grad = self._both(x)
         return float(value), grad
 
+    def seen(self, d: Array) -> Array:
+        """Return the part of a direction that f depends on: all of it, but for the product space of Algorithm 2."""
+        seen = getattr(self.source, "seen", None)
+        return d if seen is None else seen(d)
+
     @property
     def lipschitz(self) -> float | None:
         """The smoothness constant, if f declares one."""
@@ -178,7 +183,9 @@ class Problem:
 
     def support(self, u: Array) -> float | None:
         """Return the smallest known bound on max <u, x> over dom phi, or None if no bounded set is known."""
-        known = [term.support(u) for term in self.terms if hasattr(term, "support") and isfinite(diameter(term, u.shape))]  # pyright: ignore[reportAttributeAccessIssue]
+        known = [
+            term.support(u) for term in self.terms if hasattr(term, "support") and isfinite(diameter(term, u.shape))
+        ]  # pyright: ignore[reportAttributeAccessIssue]
         if self.oracle is not None:
             known.append(self.oracle.support(u))
         return min(known, default=None)
@@ -209,7 +216,9 @@ class Problem:
             except (ValueError, IndexError, TypeError) as error:
                 raise InputError(f"{name} does not fit x0 of shape {x0.shape}: {_one_line(error)}") from error
             if getattr(moved, "shape", None) != x0.shape:
-                raise InputError(f"{name} turns shape {x0.shape} into {getattr(moved, 'shape', None)}; fix its prox or x0")
+                raise InputError(
+                    f"{name} turns shape {x0.shape} into {getattr(moved, 'shape', None)}; fix its prox or x0"
+                )
         start = self.g.prox(x0, 1.0)
         try:
             _, grad = self.f.value_and_grad(start)

@@ -1,16 +1,17 @@
 """minimize(): the one driver. It looks at the states of an iteration, certifies, records and stops."""
 
 from collections.abc import Callable, Iterator, Sequence
-from math import isfinite
+from math import inf, isfinite, isnan
+from numbers import Real
 from time import perf_counter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
 from trisplit.algorithms.product import ProductProblem, product
 from trisplit.algorithms.state import State
 from trisplit.algorithms.tos import tos
-from trisplit.arrays import Array, all_finite, as_floating, norm
+from trisplit.arrays import Array, all_finite, as_floating, namespace, norm
 from trisplit.certificates import certify, objective, point, recompute
 from trisplit.errors import InputError
 from trisplit.problem import Problem, Smooth, Term, ValueAndGrad
@@ -26,6 +27,7 @@ Errors: TypeAlias = Callable[[Certificate, float, Array], tuple[float, float]]
 
 OUTPUTS = ("last", "best", "random")
 LOOK_RATIO = 1.2
+NOT_FINITE_AT_START = "`f` or its gradient is NaN or inf at the first iterate; start where both are finite"
 
 
 def minimize(
@@ -90,11 +92,13 @@ def minimize(
     >>> res.certificate.kind
     'gap'
     """
+    begin = perf_counter()
     x0 = _checked_start(x0)
-    if not 0 < relax < 2:
-        raise InputError(f"`relax` must lie in (0, 2), got {relax}; 1 is the paper's algorithm")
+    if not (_is_real(relax) and 0 < relax < 2):
+        raise InputError(f"`relax` must lie in (0, 2), got {relax!r}; 1 is the paper's algorithm")
     if output not in OUTPUTS:
-        raise InputError(f"`output` must be one of {', '.join(OUTPUTS)}, got {output!r}")
+        raise InputError(f"`output` is unknown, got {output!r}; choose one of {', '.join(OUTPUTS)}")
+    check_callback(callback)
     check_options(tol=tol, max_iter=max_iter, time_limit=time_limit)
     seed, generator = as_generator(rng)
     rule = as_step(step)
@@ -120,6 +124,7 @@ def minimize(
         rng=generator,
         seed=seed,
         progress=progress,
+        begin=begin,
     )
     return driver.run(states, guarantee)
 
@@ -129,8 +134,20 @@ def relative_errors(certificate: Certificate, fun: float, z: Array) -> tuple[flo
     return certificate.stationarity / max(1.0, abs(fun)), certificate.infeasibility / max(1.0, norm(z))
 
 
+class Measured(NamedTuple):
+    """A state and how good it is; `error`, the larger of its two relative errors, is compared with the tolerance."""
+
+    state: State
+    fun: float
+    certificate: Certificate
+    error: float
+
+
 class Driver:
-    """One run over the states of any iteration: looks, stops, and returns a `Result`."""
+    """One run over the states of any iteration: looks, stops, and returns a `Result`.
+
+    `begin` is the `perf_counter()` value from which the time limit counts, by default that of the construction.
+    """
 
     def __init__(
         self,
@@ -145,6 +162,7 @@ class Driver:
         rng: np.random.Generator | None = None,
         seed: int | None = None,
         progress: bool = False,
+        begin: float | None = None,
     ) -> None:
         self.problem = problem
         self.errors = errors
@@ -152,112 +170,138 @@ class Driver:
         self.output, self.callback = output, callback
         self.seed, self.rng = seed, rng
         self.progress = progress
+        self.begin = perf_counter() if begin is None else begin
         self.counts = (problem if isinstance(problem, Problem) else problem.base).counts
         self.rows: list[TraceRow] = []
-        self.best: tuple[float, State] | None = None
+        self.best: Measured | None = None
+        self.answer: Measured | None = None
+        self.next_look = 1
         self.looking = 0.0
 
+    # A diverging iterate overflows; that becomes a status, so the warnings on the way there say nothing new.
+    @np.errstate(over="ignore", invalid="ignore")
     def run(self, states: Iterator[State], guarantee: Callable[[int], Guarantee]) -> Result:
         """Consume `states` until a stopping rule holds."""
-        begin = perf_counter()
-        state, status, drawn, next_look, t = None, Status.MAX_ITER, None, 1, 0
+        state, status, drawn = None, None, None
         try:
             with Progress(self.max_iter, self.time_limit, enabled=self.progress) as shown:
-                for state in states:
-                    t = state.t
-                    if self.output == "random" and self.rng is not None and self.rng.random() * t < 1.0:
+                for state in _until_failure(states):
+                    if self.output == "random" and self.rng is not None and self.rng.random() * state.t < 1.0:
                         drawn = state  # a reservoir of one: each iterate so far is kept with probability 1 / t
-                    if state.f_z is not None and not isfinite(state.f_z):
-                        status = Status.NOT_FINITE
-                        break
-                    if self.callback is not None and self.callback(state):
-                        status = Status.CALLBACK
-                        break
-                    out_of_time = self.time_limit is not None and perf_counter() - begin >= self.time_limit
-                    if t >= next_look or t >= self.max_iter or out_of_time:
-                        next_look = max(t + 1, int(LOOK_RATIO * t))
-                        row = self.look(state, begin)
-                        shown.update(row)
-                        if row is None:
-                            status = Status.NOT_FINITE
-                            break
-                        if self.output != "random" and self.converged(row, state):
-                            status = Status.CONVERGED
-                            break
-                    if out_of_time:
-                        status = Status.TIME_LIMIT
-                        break
-                    if t >= self.max_iter:
+                    status = self.visit(state, shown)
+                    if status is not None:
                         break
         except KeyboardInterrupt:
             if state is None:
                 raise
             status = Status.INTERRUPTED
         if state is None:
-            raise InputError("the iteration gave no state")
-        return self.finish(self.choose(state, drawn, status), status, t, begin, guarantee(t))
+            raise InputError(NOT_FINITE_AT_START)
+        return self.finish(state, drawn, status or Status.NOT_FINITE, guarantee)
 
-    def look(self, state: State, begin: float) -> TraceRow | None:
+    def visit(self, state: State, shown: Progress) -> Status | None:
+        """Look at a state if it is time to, and return why to stop there, or None."""
+        if state.f_z is not None and not isfinite(state.f_z):
+            return Status.NOT_FINITE
+        if self.callback is not None and self.callback(state):
+            return Status.CALLBACK
+        out_of_time = self.time_limit is not None and perf_counter() - self.begin >= self.time_limit
+        out_of_iterations = state.t >= self.max_iter
+        if state.t >= self.next_look or out_of_time or out_of_iterations:
+            self.next_look = max(state.t + 1, int(LOOK_RATIO * state.t))
+            seen = self.look(state)
+            if seen is None:
+                return Status.NOT_FINITE
+            shown.update(self.rows[-1])
+            if self.output != "random" and self.converged(seen):
+                return Status.CONVERGED
+        return Status.TIME_LIMIT if out_of_time else Status.MAX_ITER if out_of_iterations else None
+
+    def look(self, state: State) -> Measured | None:
         """Certify and record `state`; None if it is not finite. The time for it is not counted."""
         start = perf_counter()
-        z = point(self.problem, state)
-        fun = objective(self.problem, state)
-        if not (isfinite(fun) and all_finite(z) and all_finite(state.u)):
+        seen = self.measure(state)
+        if seen is None:
             return None
-        certificate = certify(self.problem, state)
         row = TraceRow(
             state.t,
-            start - begin - self.looking,
-            fun,
-            certificate.stationarity,
-            certificate.infeasibility,
+            start - self.begin - self.looking,
+            seen.fun,
+            seen.certificate.stationarity,
+            seen.certificate.infeasibility,
             float(state.gamma),
             self.counts.grad,
             self.counts.prox,
         )
         self.rows.append(row)
-        score = max(abs(error) for error in self.errors(certificate, fun, z))
-        if self.best is None or score < self.best[0]:
-            self.best = (score, state)
+        if self.best is None or seen.error < self.best.error:
+            self.best = seen
         self.looking += perf_counter() - start
-        return row
+        return seen
 
-    def converged(self, row: TraceRow, state: State) -> bool:
-        certificate = Certificate(row.stationarity, row.infeasibility, "")
-        errors = self.errors(certificate, row.objective, point(self.problem, state))
-        return self.tol > 0 and max(errors) <= self.tol
+    def measure(self, state: State) -> Measured | None:
+        """Return the state with its certificate, or None if a number of it is not finite."""
+        z = point(self.problem, state)
+        if not (all_finite(z) and all_finite(state.u) and all_finite(state.x)):
+            return None
+        fun = objective(self.problem, state)
+        if not isfinite(fun):
+            return None
+        certificate = certify(self.problem, state)
+        errors = self.errors(certificate, fun, z)
+        return Measured(state, fun, certificate, inf if any(map(isnan, errors)) else max(errors))
+
+    def converged(self, seen: Measured) -> bool:
+        """Say whether the tolerance holds at `seen`, and still does when all is computed anew."""
+        if not 0 <= seen.error <= self.tol or self.tol == 0:
+            return False
+        anew = self.measure(recompute(self.problem, seen.state))
+        if anew is None or anew.error > self.tol:
+            return False
+        self.answer = anew
+        return True
 
     def choose(self, state: State, drawn: State | None, status: Status) -> State:
-        """Return the state to hand out: the last, the best or the drawn one, and a finite one in any case."""
-        if status is Status.NOT_FINITE or (self.output == "best" and self.best is not None):
-            if self.best is None:
-                raise InputError("`f` is NaN or inf at the first iterate; start where it is finite")
-            return self.best[1]
+        """Return the state to hand out: the last, the best or the drawn one."""
+        if self.best is not None and (self.output == "best" or status is Status.NOT_FINITE):
+            return self.best.state
         return drawn if drawn is not None else state
 
-    def finish(self, state: State, status: Status, nit: int, begin: float, guarantee: Guarantee) -> Result:
-        """Certify the returned point anew."""
-        state = recompute(self.problem, state)
-        certificate = certify(self.problem, state)
-        fun = objective(self.problem, state)
-        x = point(self.problem, state)
-        if status is Status.MAX_ITER and self.tol > 0 and max(self.errors(certificate, fun, x)) <= self.tol:
+    def finish(
+        self, state: State, drawn: State | None, status: Status, guarantee: Callable[[int], Guarantee]
+    ) -> Result:
+        """Certify the returned point anew; where that is not finite, fall back on the best that was seen."""
+        answer = self.answer or self.measure(recompute(self.problem, self.choose(state, drawn, status)))
+        if answer is None:
+            answer, status = self.best, Status.NOT_FINITE
+        if answer is None:
+            raise InputError(NOT_FINITE_AT_START)
+        if status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol > 0 and answer.error <= self.tol:
             status = Status.CONVERGED
+        failed = Guarantee(None, "f or its gradient was not finite at an iterate")
         return Result(
-            x=x,
-            fun=fun,
+            x=point(self.problem, answer.state),
+            fun=answer.fun,
             status=status,
-            nit=nit,
-            iteration=state.t,
+            nit=state.t,
+            iteration=answer.state.t,
+            certificate=answer.certificate,
+            trace=Trace(tuple(self.rows)),
+            guarantee=failed if status is Status.NOT_FINITE else guarantee(state.t),
             nfev=self.counts.value,
             njev=self.counts.grad,
             nprox=self.counts.prox,
-            elapsed=perf_counter() - begin,
-            certificate=certificate,
-            trace=Trace(tuple(self.rows)),
-            guarantee=guarantee,
+            elapsed=perf_counter() - self.begin,
             seed=self.seed,
         )
+
+
+def _until_failure(states: Iterator[State]) -> Iterator[State]:
+    """Yield the states until one cannot be computed: Python numbers and LAPACK raise where arrays become NaN."""
+    try:
+        yield from states
+    except (ArithmeticError, np.linalg.LinAlgError):
+        return
 
 
 def as_generator(rng: Rng) -> tuple[int | None, np.random.Generator]:
@@ -265,26 +309,38 @@ def as_generator(rng: Rng) -> tuple[int | None, np.random.Generator]:
     if isinstance(rng, np.random.Generator):
         return None, rng
     if rng is not None and (isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0):
-        raise InputError(f"`rng` must be an int >= 0, a numpy Generator or None, got {rng!r}")
+        raise InputError(f"`rng` must be an int >= 0, a numpy Generator or None, got {rng!r}; try 0")
     seed = int(np.random.SeedSequence(rng).entropy)  # pyright: ignore[reportArgumentType]
     return seed, np.random.default_rng(seed)
 
 
 def _checked_start(x0: object) -> Array:
+    """Return a floating copy of `x0`: an iterate, and so the result, may be the array that the iteration began with."""
     try:
         array = as_floating(x0)
     except (TypeError, ValueError) as error:
-        raise InputError(f"`x0` must be an array of real numbers, got {type(x0).__name__} ({error})") from error
+        came = f"`x0` must be an array of real numbers, got {type(x0).__name__} ({error})"
+        raise InputError(f"{came}; pass numbers, in rows of equal length") from error
     if array.size == 0:
         raise InputError(f"`x0` is empty, of shape {array.shape}; give at least one number")
-    return array
+    return namespace(array).asarray(array, copy=True)
 
 
 def check_options(*, tol: float, max_iter: int, time_limit: float | None) -> None:
     """Raise an `InputError` unless the stopping options make sense."""
-    if not tol >= 0:
-        raise InputError(f"`tol` must be >= 0, got {tol}; 0 never stops on the certificate")
+    if not (_is_real(tol) and tol >= 0):
+        raise InputError(f"`tol` must be a number >= 0, got {tol!r}; 0 never stops on the certificate")
     if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
-        raise InputError(f"`max_iter` must be an integer >= 1, got {max_iter!r}")
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"`time_limit` must be positive seconds or None, got {time_limit}")
+        raise InputError(f"`max_iter` must be an integer >= 1, got {max_iter!r}; try 10_000")
+    if time_limit is not None and not (_is_real(time_limit) and time_limit > 0):
+        raise InputError(f"`time_limit` must be positive seconds, got {time_limit!r}; None sets no limit")
+
+
+def check_callback(callback: object) -> None:
+    """Raise an `InputError` unless `callback` can be called or is None."""
+    if callback is not None and not callable(callback):
+        raise InputError(f"`callback` must be a function, got {type(callback).__name__}; None calls nothing")
+
+
+def _is_real(value: object) -> TypeGuard[Real]:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)

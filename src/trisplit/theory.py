@@ -186,7 +186,7 @@ def theorem_for(problem: "Problem | ProductProblem", y: Array, gradient_bound: f
         if not getattr(term, "convex", False):
             return Coverage(None, None, f"{name} ({type(term).__name__}) does not declare itself convex")
     D, L_g, L_h = diameter(g, shape), lipschitz(g, shape), lipschitz(h, shape)
-    if D == inf:
+    if inf == D:
         return Coverage(None, None, f"dom g ({type(g).__name__}) is not known to be bounded")
     if is_indicator(h) and not is_indicator(g):
         return Coverage(None, None, "h is an indicator but g is not")
@@ -229,13 +229,19 @@ def guarantee_for(
     if isinstance(gamma, float) and theorem is not None:
         if abs(gamma / theorem.step(iterations) - 1) > 1e-12:
             wanted = theorem.step(iterations)
-            return Guarantee(None, f"{coverage.name} asks for the step {wanted:.3g} at T = {iterations}, got {gamma:.3g}")
+            return Guarantee(
+                None, f"{coverage.name} asks for the step {wanted:.3g} at T = {iterations}, got {gamma:.3g}"
+            )
     elif T is None:
         return Guarantee(None, f"{coverage.name} asks for step='theory', got {type(step).__name__}")
-    elif T != iterations:
-        return Guarantee(None, f"{coverage.name} asks for the T = {T} iterations that the step is made for, got {iterations}")
+    elif iterations != T:
+        return Guarantee(
+            None, f"{coverage.name} asks for the T = {T} iterations that the step is made for, got {iterations}"
+        )
     if theorem is None:
-        return Guarantee(coverage.name, f"the rate T^(-1/3) with unknown constants (no {coverage.missing.removeprefix('a ')})")
+        return Guarantee(
+            coverage.name, f"the rate T^(-1/3) with unknown constants (no {coverage.missing.removeprefix('a ')})"
+        )
     stationarity, infeasibility = theorem.stationarity(iterations), theorem.infeasibility(iterations)
     text = f"in expectation stationarity <= {stationarity:.3g}, infeasibility <= {infeasibility:.3g}"
     return Guarantee(coverage.name, text, stationarity, infeasibility)

@@ -35,6 +35,9 @@ class FirstCopy:
         value, grad = self.f.value_and_grad(x[0, ...])
         return value, self._embed(grad)
 
+    def seen(self, d: Array) -> Array:
+        return d[0, ...]
+
     def _embed(self, grad: Array) -> Array:
         xp = namespace(grad)
         return xp.stack([grad] + [xp.zeros_like(grad)] * (self.copies - 1))
@@ -96,7 +99,9 @@ class ProductProblem:
         return namespace(x0).stack([x0] * (len(self.base.terms) + 1))
 
 
-def product(problem: Problem, y0: Array, step: StepRule | float | str = "auto", *, relax: float = 1.0) -> Iterator[State]:
+def product(
+    problem: Problem, y0: Array, step: StepRule | float | str = "auto", *, relax: float = 1.0
+) -> Iterator[State]:
     """Iterate Algorithm 2 from y^(i) = `y0` for all copies, for ever.
 
     The arrays of its states have one more axis in front, for the copies; the common x is `state.x[0]`.

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
 
 
-def tos(problem: "Problem | ProductProblem", y0: Array, step: "StepRule | float | str" = "auto", *, relax: float = 1.0) -> Iterator[State]:
+def tos(
+    problem: "Problem | ProductProblem", y0: Array, step: "StepRule | float | str" = "auto", *, relax: float = 1.0
+) -> Iterator[State]:
     """Iterate Algorithm 1 from y_1 = `y0`, for ever.
 
     z_t = prox_{gamma g}(y_t),  x_t = prox_{gamma h}(2 z_t - y_t - gamma grad f(z_t)),  y_{t+1} = y_t - z_t + x_t.

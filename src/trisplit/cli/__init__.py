@@ -16,7 +16,6 @@ commands: dict[str, Callable[..., None]] = {"solve": solve, "list": list_instanc
 
 app = typer.Typer(
     help="Minimise f + g + h with a certificate, and solve quadratic assignment problems.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
@@ -26,11 +25,14 @@ for _name, _command in commands.items():
 
 @app.callback(invoke_without_command=True)
 def _options(
+    context: typer.Context,
     show_version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     if show_version:
         typer.echo(f"trisplit {__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -26,7 +26,9 @@ def solve(
     """Find a good permutation for a quadratic assignment problem and say how good it is."""
     instance = find(problem)
     if json_path is not None and (json_path.is_dir() or not json_path.absolute().parent.is_dir()):
-        raise InputError(f"--json {json_path}: not a file in an existing folder; create the folder or choose another path")
+        raise InputError(
+            f"--json {json_path}: not a file in an existing folder; create the folder or choose another path"
+        )
     with Display(instance, starts, time_limit) as display:
         result = qap.solve(
             instance,

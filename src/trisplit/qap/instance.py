@@ -86,9 +86,7 @@ class Instance:
 
     def _check_values(self) -> None:
         if self.proven and self.best_known is None:
-            raise InputError(
-                "`proven` is true but `best_known` is None; pass the proven value as `best_known`"
-            )
+            raise InputError("`proven` is true but `best_known` is None; pass the proven value as `best_known`")
         if self.best_known is None or self.lower_bound is None:
             return
         if self.lower_bound > self.best_known:
@@ -202,13 +200,9 @@ def as_permutation(permutation: ArrayLike, n: int, *, name: str = "permutation")
     """
     array = _as_array(permutation, name)
     if array.ndim != 1 or array.size != n:
-        raise InputError(
-            f"`{name}` must have shape ({n},), got {array.shape}; list the image of every row of A"
-        )
+        raise InputError(f"`{name}` must have shape ({n},), got {array.shape}; list the image of every row of A")
     if array.dtype.kind not in "iu":
-        raise InputError(
-            f"`{name}` must hold integers, got dtype {array.dtype}; convert it with `.astype(int)`"
-        )
+        raise InputError(f"`{name}` must hold integers, got dtype {array.dtype}; convert it with `.astype(int)`")
     outside = array[(array < 0) | (array >= n)]
     if outside.size:
         shift = "; it looks 1-based: subtract 1" if array.min() == 1 and array.max() == n else ""
@@ -218,9 +212,7 @@ def as_permutation(permutation: ArrayLike, n: int, *, name: str = "permutation")
     counts = np.bincount(p, minlength=n)
     if counts.max() > 1:
         twice = int(counts.argmax())
-        raise InputError(
-            f"`{name}` must not repeat, got {twice} more than once; use every number 0 .. {n - 1} once"
-        )
+        raise InputError(f"`{name}` must not repeat, got {twice} more than once; use every number 0 .. {n - 1} once")
     p.setflags(write=False)
     return p
 
@@ -244,9 +236,7 @@ def _as_matrix(value: ArrayLike, name: str, *, like: np.ndarray | None = None) -
             "pass a dense array of real numbers, integers within int64"
         )
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
-        raise InputError(
-            f"`{name}` must be a square matrix, got shape {array.shape}; pass n rows of n numbers"
-        )
+        raise InputError(f"`{name}` must be a square matrix, got shape {array.shape}; pass n rows of n numbers")
     if array.size == 0:
         raise InputError(f"`{name}` must not be empty, got shape {array.shape}; pass at least one row")
     if like is not None and array.shape != like.shape:
@@ -273,9 +263,7 @@ def _as_value(value: float | None, name: str) -> int | float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(
-            f"`{name}` must be a number or None, got {type(value).__name__}; pass None if unknown"
-        )
+        raise InputError(f"`{name}` must be a number or None, got {type(value).__name__}; pass None if unknown")
     if isinstance(value, Integral):
         return int(value)
     if not math.isfinite(value):

@@ -150,9 +150,7 @@ def read(path: str | os.PathLike[str]) -> Instance:
     try:
         path = Path(path)
     except TypeError as error:
-        raise InputError(
-            f"`path` must be a string or a path, got {type(path).__name__}; name a file"
-        ) from error
+        raise InputError(f"`path` must be a string or a path, got {type(path).__name__}; name a file") from error
     data = _contents(path)
     n = _leading_size(path, data)
     _check_tokens(path, data)
@@ -206,9 +204,7 @@ def _contents(path: Path) -> bytes:
         raise
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or "not a valid path"
-        raise InputError(
-            f"{str(path)!r} cannot be read ({reason}); check the name and its permissions"
-        ) from error
+        raise InputError(f"{str(path)!r} cannot be read ({reason}); check the name and its permissions") from error
     return data.removeprefix(b"\xef\xbb\xbf")  # the mark that some editors put in front of UTF-8 text
 
 
@@ -216,9 +212,7 @@ def _missing(path: Path) -> str:
     if str(path) in _entries():
         return f"{str(path)!r} is not a file but a bundled instance; get it with `load({str(path)!r})`"
     if path.stem in _entries():
-        return (
-            f"{str(path)!r} does not exist; check the path, or get the bundled one with `load({path.stem!r})`"
-        )
+        return f"{str(path)!r} does not exist; check the path, or get the bundled one with `load({path.stem!r})`"
     return f"{str(path)!r} does not exist; check the path"
 
 

@@ -7,7 +7,8 @@ Three mechanisms, none of which needs a constant from the user.
        |f(x) - f(z) - <grad f(z), d>| <= ||d||^2 / (2 gamma),
 
    else gamma shrinks and x is computed anew. The absolute value is ours: a concave f always passes the one-sided test,
-   and its step would grow without end.
+   and its step would grow without end. Where the curvature is negative only the part of d that f sees counts: in the
+   product space of Algorithm 2 the free copy would run away otherwise.
 2. *Balance.* y = z + gamma v with v a subgradient of g, so a step of y is the primal move z+ - z plus the dual move
    gamma (v+ - v). gamma grows while the primal move is the larger one and shrinks if the dual move dominates: then x and
    z disagree, and a longer step would only make them more so. This also bounds the step for a linear f, which
@@ -70,7 +71,7 @@ class Adaptive:
 
     change: float = 0.5
     dominance: float = 4.0
-    patience: int = 500
+    patience: int = 100
     needs_value = True
 
     def start(self, problem: "Problem | ProductProblem", y: Array) -> tuple[float, Memory]:
@@ -114,7 +115,11 @@ class Adaptive:
         if not isfinite(f_z) or allowed <= noise:
             return gamma, m._replace(passed=False)
         f_x = f.value(state.x)
-        error = abs(f_x - f_z - float(dot(state.u, d)))
+        excess = f_x - f_z - float(dot(state.u, d))
+        if excess < 0.0:
+            seen = f.seen(d)
+            allowed = float(dot(seen, seen)) / (2.0 * gamma)
+        error = abs(excess)
         if error <= allowed + 20.0 * eps(d) * max(abs(f_x), abs(f_z)):
             return gamma, m._replace(passed=True)
         ratio = 0.5 if isnan(error) else min(max(0.95 * allowed / error, 0.5), 0.9)

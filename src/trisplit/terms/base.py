@@ -62,9 +62,10 @@ def positive(value: float, name: str) -> float:
 def parameter(value: object, name: str, *, infinite: bool = False) -> float | Array:
     """Return a scalar parameter as a float, an array parameter as a new floating array, without NaN."""
     try:
-        if np.iscomplexobj(value):
+        given = np.asarray(value)
+        if given.dtype.kind == "c":
             raise TypeError  # NumPy would drop the imaginary parts with a mere warning
-        array = np.array(value, dtype=float)
+        array = given.astype(float)
     except (TypeError, ValueError):
         raise InputError(f"`{name}` must hold real numbers, got {_brief(value)}; pass a float or an array") from None
     if np.isnan(array).any() or not (infinite or np.isfinite(array).all()):

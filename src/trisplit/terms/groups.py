@@ -127,8 +127,8 @@ def _as_groups(groups: Iterable[Iterable[int]]) -> list[np.ndarray]:
     if not arrays:
         raise InputError("`groups` is empty; give at least one group, or use Zero()")
     for k, group in enumerate(arrays):
-        if group.ndim != 1 or group.size == 0 or group.dtype.kind not in "iu" or group.min() < 0:
+        if group.ndim != 1 or group.size == 0 or group.dtype.kind not in "iu" or group.astype(np.int64).min() < 0:
             raise InputError(f"`groups[{k}]` is {group.tolist()!r}; it must be a nonempty list of indices >= 0")
         if len(np.unique(group)) != group.size:
             raise InputError(f"`groups[{k}]` names an index twice: {group.tolist()!r}; list each once")
-    return arrays
+    return [group.astype(np.int64) for group in arrays]

@@ -1,0 +1,43 @@
+"""Settings of the documentation; build it with `python3 run.py docs`."""
+
+import sys
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "trisplit"
+version = release = installed_version("trisplit")
+language = "en"
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    # from docs/_ext
+    "command_output",
+    "convergence",
+    "docstrings",
+    "mathml",
+    "terms_table",
+]
+exclude_patterns = ["_build"]
+default_role = "code"
+add_module_names = False
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings name the types, in fewer words
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+
+html_theme = "furo"
+html_title = f"trisplit {version}"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["custom.css"]
+html_copy_source = False
+html_show_sourcelink = False

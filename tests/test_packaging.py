@@ -1,0 +1,66 @@
+"""What a stranger gets: the wheel, its contents, how long the import takes, and what it drags in."""
+
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_no_source_file_is_longer_than_400_lines():
+    long = [path for path in (ROOT / "src").rglob("*.py") if len(path.read_text(encoding="utf-8").splitlines()) > 400]
+    assert long == []
+
+
+def test_the_heart_shows_the_papers_lines():
+    """Algorithm 1 must stay recognisable in algorithms/tos.py."""
+    body = (ROOT / "src/trisplit/algorithms/tos.py").read_text(encoding="utf-8")
+    lines = ["z = g.prox(y, gamma)", "x = h.prox(2 * z - y - gamma * u, gamma)", "y = y - z + x"]
+    places = [body.rindex(line) for line in lines]
+    assert places == sorted(places)
+
+
+def test_importing_is_light():
+    """No torch, JAX, matplotlib or command-line packages, and nothing compiled by numba, at import."""
+    heavy = {"torch", "jax", "matplotlib", "rich", "typer", "numba", "scipy.optimize"}
+    code = "import sys, trisplit; print('\\n'.join(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert heavy.isdisjoint(loaded)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT], check=True, capture_output=True
+    )
+    return next(folder.glob("*.whl"))
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_package_and_its_data_alone(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        data = archive.getinfo("trisplit/qap/data/qaplib.npz")
+    assert data.file_size < 1_500_000
+    assert all(name.startswith(("trisplit/", "trisplit-")) for name in names)
+
+
+@pytest.mark.slow
+def test_the_wheel_installed_elsewhere_runs_every_command(wheel, tmp_path):
+    from trisplit.cli import commands
+
+    venv.create(tmp_path / "venv", with_pip=True)
+    scripts = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
+    subprocess.run([scripts / "python", "-m", "pip", "install", "--quiet", str(wheel)], check=True)
+    arguments = {"solve": ["nug12", "--starts", "1", "--json", "out.json"], "list": [], "info": []}
+    assert set(arguments) == set(commands)
+    for command, rest in arguments.items():
+        done = subprocess.run([scripts / "trisplit", command, *rest], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+    assert (tmp_path / "out.json").exists()

@@ -1,0 +1,154 @@
+"""Step rules: the adaptive rule needs no constants, stays bounded, and is fast where it should be."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+import trisplit as ts
+from tests.problems import BIRKHOFF_SPLITS, quadratic
+from trisplit.steps import Adaptive, Constant, Theory, as_step
+from trisplit.terms import L1, Affine, Box, GroupL2, NonNegative, Zero
+
+KINDS = ("linear", "concave", "indefinite", "convex")
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n", [4, 10])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", BIRKHOFF_SPLITS)
+def test_auto_reaches_the_tolerance_over_the_birkhoff_polytope(name, kind, n, seed):
+    rng = np.random.default_rng(100 * n + seed)
+    f = quadratic(rng, n * n, kind)
+    x0 = ts.qap.initial_point(n, rng)
+    steps = []
+    res = ts.minimize(f, x0, BIRKHOFF_SPLITS[name], callback=lambda s: steps.append(s.gamma))
+    assert res.success, res
+    assert abs(res.certificate.stationarity) <= 1e-6 * max(1.0, abs(res.fun))
+    assert res.certificate.infeasibility <= 1e-6 * max(1.0, float(np.linalg.norm(res.x)))
+    # Bounded: by a multiple of 1/L, and without curvature by one of what balances domain and gradient.
+    natural = 1 / f.lipschitz if kind != "linear" else n**0.5 / np.linalg.norm(f.c)
+    assert max(steps) <= 1e3 * natural
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["concave", "indefinite", "convex"])
+def test_auto_converges_with_three_terms(kind, seed):
+    """The free copy of Algorithm 2 has an unbounded domain, where a nonconvex f has no minimum: it must not run away."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((2, 6))
+    terms = [Box(-1, 1), L1(0.3), Affine(A, A @ rng.uniform(-0.5, 0.5, 6))]
+    res = ts.minimize(quadratic(rng, 6, kind), np.zeros(6), terms)
+    assert res.success, res
+
+
+def gallery_problem(beta):
+    """The overlapping group lasso of copt's gallery: logistic loss, n = 100, p = 1002, 125 groups that overlap by two."""
+    rng = np.random.RandomState(0)
+    n, p, rho = 100, 1002, 0.95
+    groups = [np.arange(8 * i, 8 * i + 10) for i in range(125)]
+    truth = np.zeros(p)
+    for i in rng.randint(0, len(groups), 10):
+        truth[groups[i]] = rng.randn()
+    A = rng.randn(n, p)
+    for i in range(1, p):
+        A[:, i] = rho * A[:, i] + (1 - rho) * A[:, i - 1]
+    A[:, 0] /= np.sqrt(1 - rho**2)
+    A = StandardScaler().fit_transform(A)
+    signs = np.sign(A @ truth + rng.randn(n))
+
+    def loss(x):
+        margins = signs * (A @ x)
+        slopes = -signs / (1 + np.exp(margins))
+        return np.logaddexp(0, -margins).mean(), A.T @ slopes / n
+
+    return loss, GroupL2.split(groups, beta)
+
+
+@pytest.mark.parametrize("beta", [1e-3, 1e-2])
+def test_auto_on_the_overlapping_group_lasso_of_copts_gallery(beta):
+    loss, (g, h) = gallery_problem(beta)
+
+    def phi(state):
+        return loss(state.z)[0] + g.value(state.z) + h.value(state.z)
+
+    best = min(phi(state) for state in islice(ts.tos(ts.Problem(loss, (g, h)), np.zeros(1002), "auto"), 4000))
+    reached = []
+    res = ts.minimize(
+        loss, np.zeros(1002), (g, h), callback=lambda s: phi(s) <= best + 1e-5 and not reached.append(s.t)
+    )
+    assert res.status is ts.Status.CALLBACK
+    assert reached[0] <= 350
+    assert res.njev <= 1.3 * res.nit
+
+
+def test_every_accepted_step_passes_the_sufficient_decrease_test():
+    """f(x) <= f(z) + <grad f(z), x - z> + ||x - z||^2 / (2 gamma), with x computed for the accepted gamma."""
+    rng = np.random.default_rng(3)
+    M, b = rng.standard_normal((30, 12)), rng.standard_normal(30)
+    f = lambda x: (0.5 * ((M @ x - b) ** 2).sum(), M.T @ (M @ x - b))  # noqa: E731
+    h = L1(0.5)
+    for state in islice(ts.tos(ts.Problem(f, (NonNegative(), h)), np.ones(12), "auto"), 200):
+        d = state.x - state.z
+        model = state.f_z + state.u @ d + d @ d / (2 * state.gamma)
+        assert f(state.x)[0] <= model + 1e-12 * abs(state.f_z)
+        np.testing.assert_array_equal(state.x, h.prox(2 * state.z - state.y - state.gamma * state.u, state.gamma))
+
+
+def test_the_adaptive_step_finds_its_own_scale():
+    """Multiplying f + g + h by a constant leaves the iterates of a scale-free rule alone."""
+    rng = np.random.default_rng(4)
+    M, b = rng.standard_normal((20, 8)), rng.standard_normal(20)
+    results = []
+    for c in (1e-6, 1.0, 1e6):
+        f = lambda x, c=c: (c * 0.5 * ((M @ x - b) ** 2).sum(), c * (M.T @ (M @ x - b)))  # noqa: E731
+        terms = (L1(0.5 * c), Box(-0.3, 0.3))
+        results.append([s.z for s in islice(ts.tos(ts.Problem(f, terms), np.zeros(8), "auto"), 40)])
+    for other in (results[0], results[2]):
+        for a, b_ in zip(results[1], other, strict=True):
+            np.testing.assert_allclose(a, b_, atol=1e-8)
+
+
+def test_f_that_is_not_defined_outside_dom_g():
+    """-log x is NaN at negative x: the trial x may lie there, and the step shrinks until it does not matter."""
+
+    def f(x):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return float(-np.log(x).sum() + x.sum() * 0.5), 0.5 - 1 / x
+
+    res = ts.minimize(f, np.full(3, 0.01), (Box(1e-3, 10.0), Zero()))
+    assert res.success
+    np.testing.assert_allclose(res.x, 2.0, atol=1e-4)
+
+
+@pytest.mark.parametrize("rule", ["auto", "theory"])
+@pytest.mark.parametrize("name", BIRKHOFF_SPLITS)
+def test_a_zero_objective_is_survived(name, rule):
+    res = ts.minimize(lambda x: (0.0, 0 * x), np.full((3, 3), 1 / 3), BIRKHOFF_SPLITS[name], step=rule, max_iter=100)
+    assert res.success
+    assert np.isfinite(res.trace["step"]).all()
+
+
+def test_constant_from_lipschitz():
+    assert Constant.from_lipschitz(4.0) == Constant(0.25)
+    assert Constant.from_lipschitz(0.0) == Constant(1.0)
+    for bad in (-1.0, np.nan, np.inf):
+        with pytest.raises(ts.InputError, match="`L`"):
+            Constant.from_lipschitz(bad)
+
+
+def test_theory_without_constants_uses_gamma0():
+    problem = ts.Problem(lambda x: (0.0, 0 * x), (NonNegative(), L1()))
+    assert Theory(iterations=1000, gamma0=3.0).start(problem, np.zeros(2))[0] == pytest.approx(0.03)
+    with pytest.raises(ts.InputError, match="iterations"):
+        Theory().start(problem, np.zeros(2))
+    with pytest.raises(ts.InputError, match="iterations"):
+        Theory(iterations=0)
+
+
+def test_as_step_names_the_choices():
+    assert as_step("auto") == Adaptive()
+    assert as_step(Constant(2.0)) == Constant(2.0)
+    with pytest.raises(ts.InputError, match="auto, theory"):
+        as_step("fast")
