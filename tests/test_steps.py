@@ -35,7 +35,7 @@ def test_auto_reaches_the_tolerance_over_the_birkhoff_polytope(name, kind, n, se
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", ["concave", "indefinite", "convex"])
 def test_auto_converges_with_three_terms(kind, seed):
-    """The free copy of Algorithm 2 has an unbounded domain, where a nonconvex f has no minimum: it must not run away."""
+    """The free copy of Algorithm 2 has an unbounded domain, where a nonconvex f has no minimum: it must stay."""
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((2, 6))
     terms = [Box(-1, 1), L1(0.3), Affine(A, A @ rng.uniform(-0.5, 0.5, 6))]
@@ -44,7 +44,7 @@ def test_auto_converges_with_three_terms(kind, seed):
 
 
 def gallery_problem(beta):
-    """The overlapping group lasso of copt's gallery: logistic loss, n = 100, p = 1002, 125 groups that overlap by two."""
+    """The overlapping group lasso of copt's gallery: logistic loss, n = 100, p = 1002, 125 groups."""
     rng = np.random.RandomState(0)
     n, p, rho = 100, 1002, 0.95
     groups = [np.arange(8 * i, 8 * i + 10) for i in range(125)]

@@ -37,7 +37,7 @@ def as_floating(x: object) -> Array:
     >>> as_floating([1, 2]).dtype
     dtype('float64')
     """
-    array = x if array_api_compat.is_array_api_obj(x) else np.asarray(x)
+    array: Array = x if array_api_compat.is_array_api_obj(x) else np.asarray(x)  # pyright: ignore[reportAssignmentType]
     xp = namespace(array)
     if xp.isdtype(array.dtype, "real floating"):
         return array

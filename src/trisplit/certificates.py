@@ -4,8 +4,8 @@ For every x in dom phi, with d = z_t - x_t and y+ = y_t - d, the key lemma of [Y
 
     <u_t, x_t - x> + g(z_t) - g(x) + h(x_t) - h(x) <= <y+ - x, d> / gamma,
 
-and the right-hand side is at most (<y+, d> + support_S(-d)) / gamma for every bounded set S that contains dom phi. So each
-iterate carries an epsilon of its own.
+and the right-hand side is at most (<y+, d> + support_S(-d)) / gamma for every bounded set S that contains dom phi. So
+each iterate carries an epsilon of its own.
 """
 
 from trisplit.algorithms.product import ProductProblem

@@ -23,18 +23,18 @@ class Smooth(Protocol):
     `value_and_grad(x)`, which shares work, and `lipschitz`, the smoothness constant of the gradient, are optional.
     """
 
-    def value(self, x: Array) -> float: ...
+    def value(self, x: Array, /) -> float: ...
 
-    def grad(self, x: Array) -> Array: ...
+    def grad(self, x: Array, /) -> Array: ...
 
 
 @runtime_checkable
 class Term(Protocol):
     """A nonsmooth function or a set; `trisplit.terms` lists the capabilities it may have beyond these two."""
 
-    def value(self, x: Array) -> float: ...
+    def value(self, x: Array, /) -> float: ...
 
-    def prox(self, x: Array, gamma: float) -> Array: ...
+    def prox(self, x: Array, gamma: float, /) -> Array: ...
 
 
 ValueAndGrad: TypeAlias = Callable[[Array], tuple[float, Array]]
@@ -183,9 +183,11 @@ class Problem:
 
     def support(self, u: Array) -> float | None:
         """Return the smallest known bound on max <u, x> over dom phi, or None if no bounded set is known."""
-        known = [
-            term.support(u) for term in self.terms if hasattr(term, "support") and isfinite(diameter(term, u.shape))
-        ]  # pyright: ignore[reportAttributeAccessIssue]
+        known = []
+        for term in self.terms:
+            support = getattr(term, "support", None)
+            if support is not None and isfinite(diameter(term, u.shape)):
+                known.append(float(support(u)))
         if self.oracle is not None:
             known.append(self.oracle.support(u))
         return min(known, default=None)
@@ -226,7 +228,7 @@ class Problem:
             raise InputError(f"`f` fails at an array of shape {x0.shape}: {_one_line(error)}") from error
         if getattr(grad, "shape", None) != x0.shape:
             raise InputError(
-                f"the gradient of `f` has shape {getattr(grad, 'shape', None)} at x of shape {x0.shape}; make them equal"
+                f"the gradient of `f` has shape {getattr(grad, 'shape', None)} where x has {x0.shape}; make them equal"
             )
 
 

@@ -253,7 +253,7 @@ class Driver:
 
     def converged(self, seen: Measured) -> bool:
         """Say whether the tolerance holds at `seen`, and still does when all is computed anew."""
-        if not 0 <= seen.error <= self.tol or self.tol == 0:
+        if self.tol == 0 or seen.error > self.tol:
             return False
         anew = self.measure(recompute(self.problem, seen.state))
         if anew is None or anew.error > self.tol:

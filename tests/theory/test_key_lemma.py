@@ -4,7 +4,7 @@
     <= (||y_t - x||^2 - ||y_{t+1} - x||^2 - ||x_t - z_t||^2) / (2 gamma)   for all x in dom phi.
 """
 
-from itertools import count, islice
+from itertools import count, islice, pairwise
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def worst_violation(states, terms, draw, rng):
     """Return the largest left-hand side minus right-hand side over iterations and x, in units of the scale."""
     g, h = terms
     worst = -np.inf
-    for state, following in zip(states, states[1:], strict=False):
+    for state, following in pairwise(states):
         t, z, x, y, u, gamma = state[:6]
         y_next = following[3]
         for p in competitors(terms, draw, rng, x):
@@ -107,7 +107,7 @@ def test_key_lemma_holds_with_the_adaptive_step(name):
 
 
 def mutant(problem, y, gamma, *, sign=1.0, reflect=True, longer=(1.0, 1.0, 1.0)):
-    """Iterate Algorithm 1 with one deliberate mistake: gradient sign, no reflection, or a gamma doubled in one place."""
+    """Iterate Algorithm 1 with one deliberate mistake: gradient sign, no reflection, or a gamma doubled somewhere."""
     f, g, h = problem.f, problem.g, problem.h
     for t in count(1):
         z = g.prox(y, longer[0] * gamma)

@@ -156,7 +156,7 @@ def _precision(dtype: type | str | None) -> np.dtype:
     try:
         precision = np.dtype(np.float64 if dtype is None else dtype)
     except TypeError:
-        precision = None
+        precision = np.dtype(object)
     if precision not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise InputError(f"`dtype` must be float32 or float64, got {dtype!r}")
     return precision

@@ -62,7 +62,7 @@ def swap_descent(instance: Instance, permutation: np.ndarray, *, deadline: float
 
 
 def swap_deltas(A: np.ndarray, B: np.ndarray, C: np.ndarray | None = None) -> np.ndarray:
-    """Return for all pairs (r, s) the change of sum_ij A_ij B_ij + sum_i C_ii if rows and columns r, s of B change places.
+    """Return for all pairs the change of sum_ij A_ij B_ij + sum_i C_ii if r and s change places in B and C.
 
     All pairs at once by two matrix products; A and B need not be symmetric.
     """

@@ -10,8 +10,8 @@ Three mechanisms, none of which needs a constant from the user.
    and its step would grow without end. Where the curvature is negative only the part of d that f sees counts: in the
    product space of Algorithm 2 the free copy would run away otherwise.
 2. *Balance.* y = z + gamma v with v a subgradient of g, so a step of y is the primal move z+ - z plus the dual move
-   gamma (v+ - v). gamma grows while the primal move is the larger one and shrinks if the dual move dominates: then x and
-   z disagree, and a longer step would only make them more so. This also bounds the step for a linear f, which
+   gamma (v+ - v). gamma grows while the primal move is the larger one and shrinks if the dual move dominates: then x
+   and z disagree, and a longer step would only make them more so. This also bounds the step for a linear f, which
    has no curvature.
 3. *Stagnation.* For a nonconvex f the iterates may circle. If ||y+ - y|| has not fallen for a long while and the dual
    moves are not small, the step is halved and capped there; if they are small the iterates creep and the cap is lifted.
