@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import inf, isfinite, isnan
 from numbers import Real
 from time import perf_counter
-from typing import NamedTuple, TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -342,5 +342,5 @@ def check_callback(callback: object) -> None:
         raise InputError(f"`callback` must be a function, got {type(callback).__name__}; None calls nothing")
 
 
-def _is_real(value: object) -> TypeGuard[Real]:
+def _is_real(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)

@@ -10,6 +10,7 @@ from trisplit.terms import (
     L1,
     Affine,
     Box,
+    ConvexSet,
     GroupL2,
     L2Ball,
     NuclearNorm,
@@ -229,3 +230,11 @@ def test_terms_cannot_be_changed(name):
 
 def test_zero_is_finite_everywhere():
     assert Zero().value(np.full(3, 1e300)) == 0.0
+
+
+def test_a_set_must_define_its_projection():
+    class Nowhere(ConvexSet):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Nowhere must define `project`"):
+        Nowhere().prox(np.zeros(2), 1.0)
