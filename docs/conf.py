@@ -24,6 +24,7 @@ extensions = [
 exclude_patterns = ["_build"]
 default_role = "code"
 add_module_names = False
+smartquotes_action = "D"  # dashes only: X' is a transpose
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
@@ -31,7 +32,7 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings name the types, in fewer words
 napoleon_google_docstring = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]  # keeps "a, b : int" together
 napoleon_use_rtype = False
 
 html_theme = "furo"
@@ -41,3 +42,4 @@ html_static_path = ["_static"]
 html_css_files = ["custom.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_copyright = False

@@ -24,8 +24,16 @@ def skip(app: Sphinx, what: str, name: str, obj: object, unwanted: bool, options
     return True if type(obj).__name__ == "_tuplegetter" else None
 
 
+def shorten(
+    app: Sphinx, what: str, name: str, obj: object, options: object, signature: str | None, returns: str | None
+) -> tuple[str, str] | None:
+    """Leave out the signature of a protocol, which is nothing to call."""
+    return ("", "") if getattr(obj, "_is_protocol", False) else None
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to autodoc, before napoleon adds markup of its own."""
     app.connect("autodoc-process-docstring", escape, priority=100)
+    app.connect("autodoc-process-signature", shorten)
     app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

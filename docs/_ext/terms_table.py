@@ -17,7 +17,9 @@ class TermsTable(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
-        rows = [(f"`{name}`", link(cls), escape(summary(cls)), capabilities(cls)) for name, cls in ts.terms.registry.items()]
+        rows = [
+            (f"`{name}`", link(cls), escape(summary(cls)), capabilities(cls)) for name, cls in ts.terms.registry.items()
+        ]
         return self.parse_text_to_nodes(table(("name", "class", "what it is", "kind and capabilities"), rows))
 
 
@@ -50,7 +52,8 @@ def summary(cls: type) -> str:
 def capabilities(cls: type) -> str:
     """Return "set" or "function", and the optional methods that the class has."""
     kind = "set" if getattr(cls, "indicator", False) else "function"
-    return ", ".join([kind if getattr(cls, "convex", False) else f"{kind}, not convex"] + [f"`{m}`" for m in OPTIONAL if hasattr(cls, m)])
+    convex = [] if getattr(cls, "convex", False) else ["not convex"]
+    return ", ".join([kind, *convex, *(f"`{name}`" for name in OPTIONAL if hasattr(cls, name))])
 
 
 def escape(text: str) -> str:

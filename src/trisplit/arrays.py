@@ -49,7 +49,7 @@ def as_floating(x: object) -> Array:
 def dot(x: Array, y: Array) -> float:
     """Return the Euclidean inner product <x, y> over all entries."""
     if type(x) is np.ndarray and type(y) is np.ndarray:
-        return np.dot(x.ravel(), y.ravel())
+        return float(np.vdot(x, y))
     return namespace(x).sum(x * y)
 
 

@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -49,37 +49,32 @@ class Counts:
     prox: int = 0
 
 
-@dataclass(frozen=True)
 class Function:
     """f as the algorithms call it: value, gradient, both at once, every call counted."""
 
-    source: Smooth | ValueAndGrad
-    counts: Counts = field(default_factory=Counts)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.source, Smooth) and not callable(self.source):
+    def __init__(self, source: "Smooth | ValueAndGrad") -> None:
+        self.source = source
+        self.counts = Counts()
+        # Which of the forms f has is settled here, once: a look-up in every call would cost as much as a small f.
+        if isinstance(source, Smooth):
+            self._value, self._grad = source.value, source.grad
+            self._both: ValueAndGrad = getattr(source, "value_and_grad", lambda x: (source.value(x), source.grad(x)))
+        elif callable(source):
+            self._value, self._grad = (lambda x: source(x)[0]), (lambda x: source(x)[1])
+            self._both = source
+        else:
             raise InputError(
                 f"`f` must have `value(x)` and `grad(x)`, or be a callable that returns (value, gradient); "
-                f"got {type(self.source).__name__}"
+                f"got {type(source).__name__}"
             )
-
-    @cached_property
-    def _both(self) -> ValueAndGrad:
-        both = getattr(self.source, "value_and_grad", None)
-        if both is not None:
-            return both
-        source = self.source
-        if isinstance(source, Smooth):
-            return lambda x: (source.value(x), source.grad(x))
-        return source
 
     def value(self, x: Array) -> float:
         self.counts.value += 1
-        return float(self.source.value(x) if isinstance(self.source, Smooth) else self.source(x)[0])
+        return float(self._value(x))
 
     def grad(self, x: Array) -> Array:
         self.counts.grad += 1
-        return self.source.grad(x) if isinstance(self.source, Smooth) else self.source(x)[1]
+        return self._grad(x)
 
     def value_and_grad(self, x: Array) -> tuple[float, Array]:
         self.counts.value += 1

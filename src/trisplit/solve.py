@@ -1,7 +1,7 @@
 """minimize(): the one driver. It looks at the states of an iteration, certifies, records and stops."""
 
 from collections.abc import Callable, Iterator, Sequence
-from math import inf, isfinite, isnan
+from math import inf, isfinite
 from numbers import Real
 from time import perf_counter
 from typing import NamedTuple, TypeAlias
@@ -248,8 +248,8 @@ class Driver:
         if not isfinite(fun):
             return None
         certificate = certify(self.problem, state)
-        errors = self.errors(certificate, fun, z)
-        return Measured(state, fun, certificate, inf if any(map(isnan, errors)) else max(errors))
+        finite = isfinite(certificate.stationarity) and isfinite(certificate.infeasibility)
+        return Measured(state, fun, certificate, max(self.errors(certificate, fun, z)) if finite else inf)
 
     def converged(self, seen: Measured) -> bool:
         """Say whether the tolerance holds at `seen`, and still does when all is computed anew."""
@@ -272,7 +272,7 @@ class Driver:
     ) -> Result:
         """Certify the returned point anew; where that is not finite, fall back on the best that was seen."""
         answer = self.answer or self.measure(recompute(self.problem, self.choose(state, drawn, status)))
-        if answer is None:
+        if answer is None or answer.error == inf:
             answer, status = self.best, Status.NOT_FINITE
         if answer is None:
             raise InputError(NOT_FINITE_AT_START)

@@ -18,8 +18,8 @@ import pytest
 from trisplit.cli import commands
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {path.relative_to(ROOT).as_posix(): path for path in (*ROOT.glob("*.md"), *sorted((ROOT / "docs").glob("*.md")))}
-WITH_EXAMPLES = ["CONTRIBUTING.md"] + [
+PAGES = {path.relative_to(ROOT).as_posix(): path for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])}
+WITH_EXAMPLES = ["README.md", "CONTRIBUTING.md"] + [
     f"docs/{page}.md" for page in ("index", "quickstart", "certificates", "steps", "terms", "qap", "mathematics")
 ]
 
@@ -93,6 +93,9 @@ def test_page_has_an_example(page):
 
 
 def anchors(path):
+    included = re.findall(r"^```\{include\} (\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    if included:
+        return set().union(*(anchors(path.parent / name) for name in included))
     headings = re.findall(r"^#+ (.*)$", split(path)[1], re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

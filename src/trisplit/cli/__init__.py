@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 
 import typer
 
@@ -37,6 +38,8 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit: 0 done, 1 wrong result, 2 bad input, 130 interrupted."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
@@ -48,6 +51,8 @@ def run(arguments: list[str]) -> int:
         return status if isinstance(status, int) else 0
     except typer.Exit as stop:
         return stop.exit_code
+    except SystemExit:  # how rich ends when the reader of standard output has gone
+        return 0
     except BrokenPipeError:
         # The reader (such as `head`) has gone; a second error at exit is avoided by closing quietly.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

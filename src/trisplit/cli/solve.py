@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -17,18 +16,16 @@ from trisplit.qap.solver import DEFAULT_STARTS
 def solve(
     problem: Annotated[str, typer.Argument(metavar="NAME|FILE.dat", help="A bundled instance or a QAPLIB file.")],
     time_limit: Annotated[float | None, typer.Option(help="Seconds.")] = None,
-    starts: Annotated[int | None, typer.Option(help="Number of starts [default: 10, or until the time limit].")] = None,
+    starts: Annotated[int | None, typer.Option(min=1, help="Starts [default: 10, or until the time limit].")] = None,
     polish: Annotated[bool, typer.Option("--polish/--no-polish", help="Improve by exchanges of pairs.")] = True,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")] = 0,
     target: Annotated[float | None, typer.Option(help="Stop at this cost.")] = None,
     json_path: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
 ) -> None:
     """Find a good permutation for a quadratic assignment problem and say how good it is."""
     instance = find(problem)
-    if json_path is not None and (json_path.is_dir() or not json_path.absolute().parent.is_dir()):
-        raise InputError(
-            f"--json {json_path}: not a file in an existing folder; create the folder or choose another path"
-        )
+    if json_path is not None:
+        check_writable(json_path)
     with Display(instance, starts, time_limit) as display:
         result = qap.solve(
             instance,
@@ -39,9 +36,11 @@ def solve(
             rng=seed,
             callback=display.update,
         )
-    show(instance, result)
-    if json_path is not None:
-        write_json(json_path, instance, result)
+    try:
+        if json_path is not None:
+            write_json(json_path, instance, result)
+    finally:  # a full disk must not cost the answer, nor a closed pipe the file
+        show(instance, result)
     if result.status is qap.QAPStatus.INTERRUPTED:
         raise typer.Exit(130)
 
@@ -50,6 +49,22 @@ def find(problem: str) -> qap.Instance:
     """Return the instance that an argument means: a file if it looks like one, else a bundled name."""
     looks_like_file = os.path.exists(problem) or os.sep in problem or problem.endswith(".dat")
     return qap.read(problem) if looks_like_file and problem not in qap.names() else qap.load(problem)
+
+
+def check_writable(path: Path) -> None:
+    """Raise an `InputError` if `path` cannot become a file: better now than after the search."""
+    folder = path.absolute().parent
+    if _is_device(path):
+        return
+    if path.is_dir():
+        problem = "is a folder"
+    elif not folder.is_dir():
+        problem = "lies in a folder that does not exist"
+    elif not os.access(folder, os.W_OK):
+        problem = "lies in a folder that is not writable"
+    else:
+        return
+    raise InputError(f"--json {path} {problem}; create the folder or choose another path")
 
 
 class Display:
@@ -63,15 +78,15 @@ class Display:
         self.starts = starts or (DEFAULT_STARTS if time_limit is None else None)
         self.time_limit = time_limit
         self.bar = Progress(
-            TextColumn(f"{instance.name} (n = {instance.n})"),
+            TextColumn("{task.fields[label]}", markup=False),
             BarColumn(bar_width=24),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             TimeElapsedColumn(),
             console=console,
             transient=True,
             disable=not console.is_terminal,
         )
-        self.task = self.bar.add_task("first start", total=1.0)
+        self.task = self.bar.add_task("first start", total=1.0, label=f"{instance.name} (n = {instance.n})")
 
     def __enter__(self) -> "Display":
         self.bar.start()
@@ -107,13 +122,16 @@ def show(instance: qap.Instance, result: qap.QAPResult) -> None:
         table.add_row("certificate", f"stationarity {stationarity:.1e}, infeasibility {infeasibility:.1e} (relaxation)")
     table.add_row("time", f"{result.elapsed:.2f} s, {len(result.trace)} start{'s' * (len(result.trace) != 1)}")
     table.add_row("status", result.message)
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)  # a file name is no markup
     console.print(table)
     console.print("permutation (counted from 0): " + " ".join(map(str, result.permutation.tolist())), soft_wrap=True)
 
 
 def write_json(path: Path, instance: qap.Instance, result: qap.QAPResult) -> None:
-    """Write the result in one step, so that a full disk or a kill leaves no half-written file."""
+    """Write the result in one step, so that a full disk or a kill leaves no half-written file.
+
+    A device or a pipe, such as /dev/stdout, is written to; a link is followed.
+    """
     record = {
         "instance": instance.name,
         "n": instance.n,
@@ -132,11 +150,25 @@ def write_json(path: Path, instance: qap.Instance, result: qap.QAPResult) -> Non
         "starts": len(result.trace),
         "version": trisplit.__version__,
     }
-    handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=path.name, suffix=".tmp")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+        _write(path, json.dumps(record) + "\n")
+    except OSError as error:
+        raise InputError(f"--json {path} cannot be written ({error.strerror}); choose another path") from error
+
+
+def _write(path: Path, text: str) -> None:
+    if _is_device(path):
+        path.write_text(text, encoding="utf-8")
+        return
+    path = Path(os.path.realpath(path))
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()

@@ -5,13 +5,14 @@
 by three operator splitting (the polytope is the intersection of two simple sets, in two ways) or by Frank-Wolfe.
 """
 
+from time import perf_counter
 from typing import TypeAlias
 
 import numpy as np
 
 from trisplit.algorithms.frank_wolfe import frank_wolfe
 from trisplit.algorithms.tos import tos
-from trisplit.arrays import Array
+from trisplit.arrays import Array, all_finite, as_floating
 from trisplit.errors import InputError
 from trisplit.problem import Problem, Term
 from trisplit.qap.instance import Instance
@@ -84,22 +85,25 @@ def relax(
     >>> res.success, res.certificate.kind
     (True, 'gap')
     """
+    begin = perf_counter()
     instance = as_instance(A, B, C)
-    if split not in SPLITS:
-        raise InputError(f"`split` must be 1 or 2, got {split!r}")
+    if not isinstance(split, int) or split not in SPLITS:
+        raise InputError(f"`split` is unknown, got {split!r}; choose 1 or 2")
     if order not in ORDERS:
-        raise InputError(f"`order` must be one of {', '.join(ORDERS)}, got {order!r}")
+        raise InputError(f"`order` is unknown, got {order!r}; choose one of {', '.join(ORDERS)}")
     if method not in METHODS:
-        raise InputError(f"`method` must be one of {', '.join(METHODS)}, got {method!r}")
+        raise InputError(f"`method` is unknown, got {method!r}; choose one of {', '.join(METHODS)}")
+    rule = as_step(step)
+    if method == "fw" and step != "auto":
+        raise InputError(f"`step` is for method='tos', got {step!r} with method='fw'; leave it out")
     max_iter = MAX_ITER if max_iter is None else max_iter
     check_options(tol=tol, max_iter=max_iter, time_limit=time_limit)
     precision = _precision(dtype)
     seed, generator = as_generator(rng)
     start = initial_point(instance.n, generator) if x0 is None else _start(x0, instance.n)
     start = start.astype(precision)
-    f = Objective(*(None if M is None else M.astype(precision) for M in (instance.A, instance.B, instance.C)))  # pyright: ignore[reportArgumentType]
+    f = _objective(instance, start)
     problem = Problem(f, SPLITS[split] if order == "gh" else SPLITS[split][::-1])
-    rule = as_step(step)
     if isinstance(rule, Theory):
         rule = rule.with_iterations(max_iter)
 
@@ -116,7 +120,7 @@ def relax(
         states = frank_wolfe(problem, start)
     else:
         states = tos(problem, start, rule)
-    driver = Driver(problem, paper_errors, tol, max_iter, time_limit, seed=seed, progress=progress)
+    driver = Driver(problem, paper_errors, tol, max_iter, time_limit, seed=seed, progress=progress, begin=begin)
     return driver.run(states, guarantee)
 
 
@@ -158,15 +162,32 @@ def _precision(dtype: type | str | None) -> np.dtype:
     except TypeError:
         precision = np.dtype(object)
     if precision not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise InputError(f"`dtype` must be float32 or float64, got {dtype!r}")
+        raise InputError(f"`dtype` is unknown, got {dtype!r}; choose float32 or float64")
     return precision
 
 
 def _start(x0: np.ndarray, n: int) -> np.ndarray:
-    X = np.asarray(x0, dtype=float)
-    if X.shape != (n, n) or not np.isfinite(X).all():
-        raise InputError(f"`x0` must be a finite matrix of shape ({n}, {n}), got shape {X.shape}; see `initial_point`")
+    try:
+        X = as_floating(x0)
+    except (TypeError, ValueError) as error:
+        came = f"`x0` must be a matrix of real numbers, got {type(x0).__name__} ({error})"
+        raise InputError(f"{came}; see `initial_point`") from error
+    if X.shape != (n, n):
+        raise InputError(f"`x0` must have shape ({n}, {n}), got {X.shape}; see `initial_point`")
+    if not all_finite(X):
+        raise InputError("`x0` holds NaN or inf; start from finite numbers, see `initial_point`")
     return X
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _objective(instance: Instance, start: np.ndarray) -> Objective:
+    """Return f in the precision of `start`, if its numbers do not overflow there."""
+    A, B = instance.A.astype(start.dtype), instance.B.astype(start.dtype)
+    f = Objective(A, B, None if instance.C is None else instance.C.astype(start.dtype))
+    value, grad = f.value_and_grad(start)
+    if not (np.isfinite(value) and all_finite(grad)):
+        raise InputError(f"`A` and `B` are too large, their products overflow in {start.dtype}; scale them down")
+    return f
 
 
 def _require_feasible(X: np.ndarray) -> None:

@@ -4,7 +4,8 @@ from time import perf_counter
 
 import numpy as np
 
-from trisplit.arrays import Array, to_numpy
+from trisplit.arrays import Array, all_finite, as_floating, to_numpy
+from trisplit.errors import InputError
 from trisplit.qap.instance import Instance, as_permutation
 from trisplit.terms.joint import assignment
 
@@ -18,6 +19,9 @@ def round_to_permutation(X: Array) -> np.ndarray:
     >>> round_to_permutation(np.array([[0.4, 0.6], [0.9, 0.1]]))
     array([1, 0])
     """
+    X = as_floating(X)
+    if X.ndim != 2 or X.shape[0] != X.shape[1] or not all_finite(X):
+        raise InputError(f"`X` must be a square matrix of finite numbers, got shape {X.shape}; see `relax`")
     return np.argmax(to_numpy(assignment(-X)), axis=1)
 
 

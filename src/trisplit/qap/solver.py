@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from math import isnan
+from numbers import Real
 from time import perf_counter
 from typing import NamedTuple
 
@@ -13,7 +15,7 @@ from trisplit.qap.instance import Instance, as_permutation
 from trisplit.qap.relaxation import Matrices, as_instance, relax
 from trisplit.qap.rounding import round_to_permutation, swap_descent
 from trisplit.result import Result, Status
-from trisplit.solve import Rng, as_generator, check_options
+from trisplit.solve import Rng, as_generator, check_callback, check_options
 
 DEFAULT_STARTS = 10
 # The splitting whose iteration counts are far smaller with the adaptive step (see docs/qap.md).
@@ -28,6 +30,7 @@ class QAPStatus(Enum):
     OPTIMAL = "the cost equals the proven optimum"
     TIME_LIMIT = "stopped at time_limit; this is the best permutation found by then"
     INTERRUPTED = "interrupted; this is the best permutation found by then"
+    CALLBACK = "stopped by the callback"
 
 
 class QAPTraceRow(NamedTuple):
@@ -147,14 +150,16 @@ def solve(
     instance = as_instance(A, B, C)
     check_options(tol=0.0, max_iter=1 if max_iter is None else max_iter, time_limit=time_limit)
     if starts is not None and (isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1):
-        raise InputError(f"`starts` must be an integer >= 1, got {starts!r}")
+        raise InputError(f"`starts` must be an integer >= 1, got {starts!r}; try {DEFAULT_STARTS}")
+    if target is not None and (isinstance(target, bool) or not isinstance(target, Real) or isnan(target)):
+        raise InputError(f"`target` must be a number, got {target!r}; None sets no target")
+    check_callback(callback)
     if starts is None and time_limit is None:
         starts = DEFAULT_STARTS
     seed, generator = as_generator(rng)
     search = _Search(instance, polish, begin, None if time_limit is None else begin + time_limit, target, callback)
-    if x0 is not None:
-        search.offer(as_permutation(x0, instance.n, name="x0"), None)
-    status = search.run(generator, starts, max_iter)
+    known = None if x0 is None else as_permutation(x0, instance.n, name="x0")
+    status = search.run(generator, starts, max_iter, known)
     best = search.best
     if best is None:
         raise KeyboardInterrupt
@@ -186,10 +191,14 @@ class _Search:
         self.best: tuple[int | float, np.ndarray, Result | None] | None = None
         self.rows: list[QAPTraceRow] = []
 
-    def run(self, rng: np.random.Generator, starts: int | None, max_iter: int | None) -> QAPStatus:
-        """Run starts until one of the stopping rules holds."""
-        k, stop = 0, self.reached()
+    def run(
+        self, rng: np.random.Generator, starts: int | None, max_iter: int | None, known: np.ndarray | None
+    ) -> QAPStatus:
+        """Improve on the known permutation, then run starts until one of the stopping rules holds."""
         try:
+            if known is not None:
+                self.offer(known, None)
+            k, stop = 0, self.reached()
             while stop is None and (starts is None or k < starts):
                 k += 1
                 left = None if self.deadline is None else max(self.deadline - perf_counter(), 1e-3)
@@ -197,31 +206,38 @@ class _Search:
                 cost = self.offer(round_to_permutation(relaxed.x), relaxed)
                 row = QAPTraceRow(k, perf_counter() - self.begin, cost, cost if self.best is None else self.best[0])
                 self.rows.append(row)
-                stop = QAPStatus.INTERRUPTED if relaxed.status is Status.INTERRUPTED else self.reached()
-                if stop is None and self.callback is not None and self.callback(row):
-                    stop = QAPStatus.INTERRUPTED
+                asked = self.callback is not None and self.callback(row)
+                if relaxed.status is Status.INTERRUPTED:
+                    return QAPStatus.INTERRUPTED
+                stop = self.reached() or (QAPStatus.CALLBACK if asked else None)
         except KeyboardInterrupt:
             return QAPStatus.INTERRUPTED
         return stop or QAPStatus.FINISHED
 
     def offer(self, permutation: np.ndarray, relaxed: Result | None) -> int | float:
-        """Polish a permutation and keep it if it is the best so far; return its cost."""
+        """Keep a permutation if it is the best so far, then polish it; return the cost in the end."""
+        cost = self.keep(permutation, relaxed)
         interrupted = relaxed is not None and relaxed.status is Status.INTERRUPTED
-        if self.polish and not interrupted:
-            permutation = swap_descent(self.instance, permutation, deadline=self.deadline)
+        if not self.polish or interrupted:
+            return cost
+        return self.keep(swap_descent(self.instance, permutation, deadline=self.deadline), relaxed)
+
+    def keep(self, permutation: np.ndarray, relaxed: Result | None) -> int | float:
+        """Remember a permutation if it is the best so far; return its cost."""
         cost = self.instance.cost(permutation)
         if self.best is None or cost < self.best[0]:
             self.best = (cost, permutation, relaxed)
         return cost
 
     def reached(self) -> QAPStatus | None:
-        """Return the status if the search may end now."""
-        if self.best is not None:
-            cost, instance = self.best[0], self.instance
-            if instance.proven and instance.best_known is not None and cost <= instance.best_known:
-                return QAPStatus.OPTIMAL
-            if self.target is not None and cost <= self.target:
-                return QAPStatus.TARGET
+        """Return the status if the search may end now: not before there is an answer."""
+        if self.best is None:
+            return None
+        cost, instance = self.best[0], self.instance
+        if instance.proven and instance.best_known is not None and cost <= instance.best_known:
+            return QAPStatus.OPTIMAL
+        if self.target is not None and cost <= self.target:
+            return QAPStatus.TARGET
         if self.deadline is not None and perf_counter() >= self.deadline:
             return QAPStatus.TIME_LIMIT
         return None

@@ -36,15 +36,16 @@ class Memory(NamedTuple):
 
     z: Array | None  # of the iteration before
     w: Array | None  # y - z of the iteration before
+    passed: bool  # the last curvature test was passed, not drowned in rounding
     growing: bool  # the direction of the last change
     reversals: int
-    passed: bool  # the last curvature test was passed, not drowned in rounding
     primal: float  # running means of the two moves
     dual: float
     best: float  # the smallest ||y+ - y|| since the last restart of the count
     idle: int  # iterations since then
     patience: int
     cap: float
+    eps: float  # of the arrays' dtype
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Adaptive:
     def start(self, problem: "Problem | ProductProblem", y: Array) -> tuple[float, Memory]:
         """Return 1 / L with L measured between z_1 and a short gradient step from it."""
         z = problem.g.prox(y, 1.0)
-        memory = Memory(None, None, True, 0, False, 0.0, 0.0, inf, 0, self.patience, inf)
+        memory = Memory(None, None, False, True, 0, 0.0, 0.0, inf, 0, self.patience, inf, eps(y))
         u = problem.f.grad(z)
         size, slope = max(norm(z), 1.0), norm(u)
         if not isfinite(slope) or slope == 0.0:
@@ -87,57 +88,55 @@ class Adaptive:
         L = norm(problem.f.grad(probe) - u) / moved if moved > 0 else 0.0
         return (1.0 / L if isfinite(L) and L * size > 1e-12 * slope else size / slope), memory
 
-    def propose(self, memory: tuple, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
-        m, w = Memory(*memory), y - z
-        if m.z is None or m.w is None:
-            return gamma, m._replace(z=z, w=w)
-        z_move, w_move = z - m.z, w - m.w
+    def propose(self, memory: Memory, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
+        z_old, w_old, passed, growing, reversals, primal_mean, dual_mean, best, idle, patience, cap, tiny = memory
+        w = y - z
+        if z_old is None or w_old is None:
+            return gamma, memory._replace(z=z, w=w)
+        z_move, w_move = z - z_old, w - w_old
         primal, dual, move = norm(z_move), norm(w_move), norm(z_move + w_move)
-        m = m._replace(z=z, w=w, primal=0.9 * m.primal + 0.1 * primal, dual=0.9 * m.dual + 0.1 * dual)
-        if move <= 10.0 * eps(z) * (norm(z) + norm(w)):
-            return gamma, m  # the moves are rounding errors; their ratio says nothing
-        trial, m = self._watch(m, move, gamma)
-        if trial == gamma and m.passed and dual <= primal:
-            m = self._turn(m, growing=True)
-            trial = min(gamma * exp(self.change / (1 + m.reversals)), m.cap)
-        elif trial == gamma and dual > self.dominance * primal:
-            m = self._turn(m, growing=False)
-            trial = gamma * exp(-self.change / (1 + m.reversals))
-        # `tos` rescales y - z together with gamma.
-        return trial, m._replace(w=w * (trial / gamma))
+        primal_mean, dual_mean = 0.9 * primal_mean + 0.1 * primal, 0.9 * dual_mean + 0.1 * dual
+        trial = gamma
+        if move > 10.0 * tiny * (norm(z) + norm(w)):  # else the moves are rounding errors, whose ratio says nothing
+            if move < 0.9 * best:
+                best, idle = move, 0
+            elif idle < patience:
+                idle += 1
+            else:
+                best, idle = move, 0
+                if dual_mean > 0.3 * primal_mean:  # the iterates circle
+                    trial = cap = gamma / 2
+                    patience *= 2
+                elif dual_mean < 0.1 * primal_mean:  # they creep
+                    cap *= 2
+            grow, shrink = passed and dual <= primal, dual > self.dominance * primal
+            if trial == gamma and (grow or shrink):
+                reversals += growing is not grow
+                growing = grow
+                change = self.change / (1 + reversals)
+                trial = min(gamma * exp(change if grow else -change), cap)
+        if trial != gamma:
+            w = w * (trial / gamma)  # `tos` rescales y - z together with gamma
+        return trial, Memory(
+            z, w, passed, growing, reversals, primal_mean, dual_mean, best, idle, patience, cap, tiny
+        )
 
-    def judge(self, memory: tuple, state: "State", f: "Function") -> tuple[float, Memory]:
-        m, gamma = Memory(*memory), state.gamma
-        d = state.x - state.z
+    def judge(self, memory: Memory, state: "State", f: "Function") -> tuple[float, Memory]:
+        gamma, d = state.gamma, state.x - state.z
         allowed = float(dot(d, d)) / (2.0 * gamma)
         f_z = state.f_z if state.f_z is not None else f.value(state.z)
-        noise = 20.0 * eps(d) * abs(f_z)
+        noise = 20.0 * memory.eps * abs(f_z)
         if not isfinite(f_z) or allowed <= noise:
-            return gamma, m._replace(passed=False)
+            return gamma, memory._replace(passed=False) if memory.passed else memory
         f_x = f.value(state.x)
         excess = f_x - f_z - float(dot(state.u, d))
         if excess < 0.0:
             seen = f.seen(d)
             allowed = float(dot(seen, seen)) / (2.0 * gamma)
         error = abs(excess)
-        if error <= allowed + 20.0 * eps(d) * max(abs(f_x), abs(f_z)):
-            return gamma, m._replace(passed=True)
+        if error <= allowed + max(noise, 20.0 * memory.eps * abs(f_x)):
+            return gamma, memory if memory.passed else memory._replace(passed=True)
         ratio = 0.5 if isnan(error) else min(max(0.95 * allowed / error, 0.5), 0.9)
-        m = self._turn(m, growing=False)
-        w = None if m.w is None else m.w * ratio
-        return gamma * ratio, m._replace(w=w)
-
-    def _watch(self, m: Memory, move: float, gamma: float) -> tuple[float, Memory]:
-        """Halve and cap the step if the iterates circle, lift the cap if they creep."""
-        if move < 0.9 * m.best:
-            return gamma, m._replace(best=move, idle=0)
-        if m.idle < m.patience:
-            return gamma, m._replace(idle=m.idle + 1)
-        m = m._replace(best=move, idle=0)
-        if m.dual > 0.3 * m.primal:
-            return gamma / 2, m._replace(cap=gamma / 2, patience=2 * m.patience)
-        return gamma, m._replace(cap=2 * m.cap) if m.dual < 0.1 * m.primal else m
-
-    @staticmethod
-    def _turn(m: Memory, *, growing: bool) -> Memory:
-        return m._replace(growing=growing, reversals=m.reversals + (m.growing is not growing))
+        w = None if memory.w is None else memory.w * ratio
+        reversals = memory.reversals + memory.growing
+        return gamma * ratio, memory._replace(w=w, growing=False, reversals=reversals)

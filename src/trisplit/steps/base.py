@@ -1,6 +1,6 @@
 """What a step rule must offer."""
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from trisplit.arrays import Array
 
@@ -10,8 +10,11 @@ if TYPE_CHECKING:
     from trisplit.problem import Function, Problem
 
 
+Memory = TypeVar("Memory", bound=tuple)
+
+
 @runtime_checkable
-class StepRule(Protocol):
+class StepRule(Protocol[Memory]):
     """A rule for gamma; `memory` is all that it remembers, a tuple of numbers and arrays."""
 
     @property
@@ -19,14 +22,14 @@ class StepRule(Protocol):
         """Whether `state.f_z` must be known."""
         ...
 
-    def start(self, problem: "Problem | ProductProblem", y: Array) -> tuple[float, tuple]:
+    def start(self, problem: "Problem | ProductProblem", y: Array) -> tuple[float, Memory]:
         """Return the first gamma and the first memory."""
         ...
 
-    def propose(self, memory: tuple, z: Array, y: Array, gamma: float) -> tuple[float, tuple]:
+    def propose(self, memory: Memory, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
         """Return the gamma to try in this iteration, whose z is known, and the memory."""
         ...
 
-    def judge(self, memory: tuple, state: "State", f: "Function") -> tuple[float, tuple]:
+    def judge(self, memory: Memory, state: "State", f: "Function") -> tuple[float, Memory]:
         """Return `state.gamma` to accept the trial state, or a shorter step to try, and the memory."""
         ...
