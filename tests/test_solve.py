@@ -1,5 +1,6 @@
 """The driver: when it stops, what it returns, and what it leaves alone."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -211,6 +212,7 @@ print(res.status.name, res.nit >= 100, np.isfinite(res.x).all(), res.certificate
 """
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_a_real_sigint_returns_the_point_so_far():
     command, pipe = [sys.executable, "-c", CHILD], subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as child:

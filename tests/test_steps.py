@@ -130,6 +130,13 @@ def test_a_zero_objective_is_survived(name, rule):
     assert np.isfinite(res.trace["step"]).all()
 
 
+@pytest.mark.parametrize("power", [2, 4])
+def test_an_objective_that_is_unbounded_below_is_no_success(power):
+    res = ts.minimize(lambda x: (-(x**power).sum(), -power * x ** (power - 1)), np.ones(2), L1(0.1))
+    assert res.status is ts.Status.NOT_FINITE
+    assert np.isfinite(res.x).all()
+
+
 def test_constant_from_lipschitz():
     assert Constant.from_lipschitz(4.0) == Constant(0.25)
     assert Constant.from_lipschitz(0.0) == Constant(1.0)

@@ -57,9 +57,7 @@ def read_solution(path: Path, n: int) -> np.ndarray:
     """
     tokens = [int(token) for token in path.read_text(encoding="ascii").replace(",", " ").split()]
     if len(tokens) != n + 2 or tokens[0] != n:
-        raise InputError(
-            f"{path.name} must hold n = {n}, a cost and {n} numbers, found {len(tokens)} numbers"
-        )
+        raise InputError(f"{path.name} must hold n = {n}, a cost and {n} numbers, found {len(tokens)} numbers")
     images = np.array(tokens[2:])
     # Most files count from 1, tai40a.sln counts from 0.
     return as_permutation(images if 0 in images else images - 1, n, name=path.name)

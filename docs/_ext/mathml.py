@@ -1,7 +1,6 @@
 """Formulas as MathML, which browsers show by themselves: no script and no other site is needed."""
 
 from docutils import nodes
-from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -14,7 +13,7 @@ def convert(node: nodes.Element) -> str:
     """Return the MathML of a formula; one that docutils cannot read is a warning that names the page."""
     try:
         return tex2mathml(node.astext())
-    except MathError as error:
+    except ValueError as error:
         logger.warning("formula %r: %s", node.astext(), error, location=node)
         return ""
 

@@ -8,12 +8,15 @@ and the right-hand side is at most (<y+, d> + support_S(-d)) / gamma for every b
 each iterate carries an epsilon of its own.
 """
 
+from collections.abc import Sequence
+
 from trisplit.algorithms.product import ProductProblem
 from trisplit.algorithms.state import State
 from trisplit.arrays import Array, dot, namespace, norm
 from trisplit.errors import InputError
 from trisplit.problem import Problem, Term, is_indicator
 from trisplit.result import Certificate
+from trisplit.terms import JointOracle
 
 
 def stationarity_at(problem: Problem, z: Array, x: Array) -> float:
@@ -51,7 +54,7 @@ def close_stationary(problem: Problem, x: Array, z: Array) -> tuple[float, float
     alpha = ||z - x||; beta = max over v of <grad f(z), x - v> + g(z) - g(v) + h(x) - h(v), by the joint oracle.
     """
     u = problem.f.grad(z)
-    v = _oracle(problem).minimizer(u)
+    v = _oracle(problem, u).minimizer(u)
     return norm(z - x), float(dot(u, x - v)) + _difference(problem.terms, (z, x), (v, v))
 
 
@@ -91,7 +94,7 @@ def residual(state: State) -> float:
 def certify(problem: Problem | ProductProblem, state: State) -> Certificate:
     """Return the best certificate that is known for the point that `state` stands for."""
     infeasibility = _infeasibility(problem, state)
-    if isinstance(problem, Problem) and problem.oracle is not None:
+    if isinstance(problem, Problem) and problem.oracle(state.z.shape) is not None:
         return Certificate(_gap(problem, state.z, state.u), infeasibility, "gap")
     epsilon = bound(problem, state)
     if epsilon is not None:
@@ -101,7 +104,7 @@ def certify(problem: Problem | ProductProblem, state: State) -> Certificate:
 
 def recompute(problem: Problem | ProductProblem, state: State) -> State:
     """Return the state computed anew from y and gamma alone; with a joint oracle z alone matters."""
-    if isinstance(problem, Problem) and problem.oracle is not None:
+    if isinstance(problem, Problem) and problem.oracle(state.z.shape) is not None:
         return state._replace(u=problem.f.grad(state.z), f_z=None)
     z = problem.g.prox(state.y, state.gamma)
     u = problem.f.grad(z)
@@ -136,17 +139,18 @@ def _distance(term: Term, at: Array, reached: Array) -> float:
 
 
 def _gap(problem: Problem, z: Array, u: Array) -> float:
-    v = _oracle(problem).minimizer(u)
+    v = _oracle(problem, u).minimizer(u)
     return float(dot(u, z - v)) + _difference(problem.terms, (z, z), (v, v))
 
 
-def _oracle(problem: Problem):  # noqa: ANN202
-    if problem.oracle is None:
-        raise InputError("no joint oracle is registered for these terms; see `ts.terms.joint_oracles`")
-    return problem.oracle
+def _oracle(problem: Problem, u: Array) -> JointOracle:
+    oracle = problem.oracle(u.shape)
+    if oracle is None:
+        raise InputError("no joint oracle is registered for these terms and this shape; see `ts.terms.joint_oracles`")
+    return oracle
 
 
-def _difference(terms, a, b) -> float:  # noqa: ANN001
+def _difference(terms: Sequence[Term], a: Sequence[Array], b: Sequence[Array]) -> float:
     """Return the sum over terms that are not indicators of term(a_i) - term(b_i), 0 where term(a_i) is infinite."""
     total = 0.0
     for term, a_i, b_i in zip(terms, a, b, strict=True):

@@ -172,9 +172,12 @@ class Problem:
         return self.f.counts
 
     @cached_property
-    def oracle(self) -> JointOracle | None:
-        """The joint oracle over dom g and dom h, where one is registered."""
+    def _oracle(self) -> JointOracle | None:
         return find_joint_oracle(self.g, self.h) if len(self.terms) == 2 else None
+
+    def oracle(self, shape: Shape) -> JointOracle | None:
+        """Return the joint oracle over dom g and dom h for arrays of that shape, where one is registered."""
+        return self._oracle if self._oracle is not None and self._oracle.fits(shape) else None
 
     def support(self, u: Array) -> float | None:
         """Return the smallest known bound on max <u, x> over dom phi, or None if no bounded set is known."""
@@ -183,8 +186,9 @@ class Problem:
             support = getattr(term, "support", None)
             if support is not None and isfinite(diameter(term, u.shape)):
                 known.append(float(support(u)))
-        if self.oracle is not None:
-            known.append(self.oracle.support(u))
+        oracle = self.oracle(u.shape)
+        if oracle is not None:
+            known.append(oracle.support(u))
         return min(known, default=None)
 
     def nonsmooth(self, point: Array, reached: Sequence[Array]) -> float:

@@ -26,7 +26,9 @@ class Status(Enum):
     TIME_LIMIT = "stopped at time_limit before tol was reached; this is the point reached by then"
     INTERRUPTED = "interrupted; this is the point reached by then"
     CALLBACK = "stopped by the callback"
-    NOT_FINITE = "f or its gradient became NaN or inf; this is the best point before; try a smaller step or check f"
+    NOT_FINITE = (
+        "a number became NaN or inf; this is the best point before; check f, bound x by a set or try a smaller step"
+    )
 
     @property
     def success(self) -> bool:

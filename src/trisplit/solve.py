@@ -249,7 +249,12 @@ class Driver:
             return None
         certificate = certify(self.problem, state)
         finite = isfinite(certificate.stationarity) and isfinite(certificate.infeasibility)
-        return Measured(state, fun, certificate, max(self.errors(certificate, fun, z)) if finite else inf)
+        # A residual larger than at the start is no progress, however large |fun| has become: phi is unbounded below.
+        diverging = (
+            certificate.kind == "residual" and self.rows and certificate.stationarity > self.rows[0].stationarity
+        )
+        error = max(self.errors(certificate, fun, z)) if finite and not diverging else inf
+        return Measured(state, fun, certificate, error)
 
     def converged(self, seen: Measured) -> bool:
         """Say whether the tolerance holds at `seen`, and still does when all is computed anew."""

@@ -104,14 +104,17 @@ class Theorem:
         """Return the smallest T whose main-text bounds are both at most epsilon: O(1 / epsilon^3)."""
         if not epsilon > 0:
             raise InputError(f"`epsilon` must be positive, got {epsilon}")
+
+        def good(T: int) -> bool:  # up to rounding, or 0.1 = 0.8 / 8 would ask for one iteration more
+            return max(self.stationarity(T), self.infeasibility(T)) <= epsilon * (1 + 1e-12)
+
         enough = 1
-        while max(self.stationarity(enough), self.infeasibility(enough)) > epsilon:
+        while not good(enough):
             enough *= 2
         low = enough // 2
         while enough - low > 1:
             middle = (low + enough) // 2
-            good = max(self.stationarity(middle), self.infeasibility(middle)) <= epsilon
-            low, enough = (low, middle) if good else (middle, enough)
+            low, enough = (low, middle) if good(middle) else (middle, enough)
         return enough
 
     def samples(self, epsilon: float) -> int:
@@ -190,6 +193,8 @@ def theorem_for(problem: "Problem | ProductProblem", y: Array, gradient_bound: f
         return Coverage(None, None, f"dom g ({type(g).__name__}) is not known to be bounded")
     if is_indicator(h) and not is_indicator(g):
         return Coverage(None, None, "h is an indicator but g is not")
+    if not is_indicator(h) and diameter(h, shape) < inf:
+        return Coverage(None, None, "h must be Lipschitz on the whole space, and its domain is bounded")
     for name, constant in (("g", L_g), ("h", L_h)):
         if constant == inf:
             return Coverage(None, None, f"{name} is not known to be Lipschitz")
@@ -243,5 +248,7 @@ def guarantee_for(
             coverage.name, f"the rate T^(-1/3) with unknown constants (no {coverage.missing.removeprefix('a ')})"
         )
     stationarity, infeasibility = theorem.stationarity(iterations), theorem.infeasibility(iterations)
-    text = f"in expectation stationarity <= {stationarity:.3g}, infeasibility <= {infeasibility:.3g}"
+    text = f"in expectation, against each fixed x, stationarity <= {stationarity:.3g}"
+    if theorem.sets:
+        text += f", infeasibility <= {infeasibility:.3g}"
     return Guarantee(coverage.name, text, stationarity, infeasibility)

@@ -51,10 +51,7 @@ def test_cost_of_floats_is_the_trace_formula(problem):
     cost = make("any", A, B).cost(p)
     scale = np.abs(A).max() * np.abs(B).max() * len(p) ** 2
     assert isinstance(cost, float)
-    assert (
-        abs(cost - trace_formula(np.array(A), np.array(B), p))
-        <= 8 * len(p) ** 2 * np.finfo(float).eps * scale
-    )
+    assert abs(cost - trace_formula(np.array(A), np.array(B), p)) <= 8 * len(p) ** 2 * np.finfo(float).eps * scale
 
 
 @given(problems(INT64))

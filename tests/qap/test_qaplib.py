@@ -348,12 +348,8 @@ def test_every_convention_of_solution_files_is_confirmed(script, folder, solutio
     assert not reason
 
 
-@pytest.mark.parametrize(
-    "solution", ["3 4 1 2 3", "3 4 1 1 2", "3 4 1 2", "4 4 1 2 3", "3 4 a b c", "", "\u00e9"]
-)
-def test_a_solution_that_does_not_confirm_is_reported_and_left_out(
-    script, folder, tmp_path, capsys, solution
-):
+@pytest.mark.parametrize("solution", ["3 4 1 2 3", "3 4 1 1 2", "3 4 1 2", "4 4 1 2 3", "3 4 a b c", "", "\u00e9"])
+def test_a_solution_that_does_not_confirm_is_reported_and_left_out(script, folder, tmp_path, capsys, solution):
     (folder / "made2.sln").write_text(solution, encoding="utf-8")
     script.main([str(folder), str(tmp_path / "out.npz")])
     assert "made2: no confirmed solution" in capsys.readouterr().out

@@ -50,7 +50,8 @@ def frank_wolfe(problem: Problem, z0: Array, line_search: str = "exact") -> Iter
     """
     if line_search not in LINE_SEARCHES:
         raise InputError(f"`line_search` must be one of {', '.join(LINE_SEARCHES)}, got {line_search!r}")
-    if problem.oracle is None or not all(is_indicator(t) or float(t.value(z0)) == 0.0 for t in problem.terms):
+    oracle = problem.oracle(z0.shape)
+    if oracle is None or not all(is_indicator(t) or float(t.value(z0)) == 0.0 for t in problem.terms):
         raise InputError("Frank-Wolfe needs two sets with a joint oracle; see `ts.terms.joint_oracles`")
     f = problem.f
     if line_search == "short" and f.lipschitz is None:
@@ -58,7 +59,7 @@ def frank_wolfe(problem: Problem, z0: Array, line_search: str = "exact") -> Iter
     z, L = z0, f.lipschitz if line_search == "short" else None
     for t in count(1):
         f_z, u = f.value_and_grad(z)
-        v = problem.oracle.minimizer(u)
+        v = oracle.minimizer(u)
         d = v - z
         slope, length = float(dot(u, d)), float(dot(d, d))
         along = lambda gamma, z=z, d=d: f.value(z + gamma * d)  # noqa: E731

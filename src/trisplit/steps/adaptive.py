@@ -117,9 +117,7 @@ class Adaptive:
                 trial = min(gamma * exp(change if grow else -change), cap)
         if trial != gamma:
             w = w * (trial / gamma)  # `tos` rescales y - z together with gamma
-        return trial, Memory(
-            z, w, passed, growing, reversals, primal_mean, dual_mean, best, idle, patience, cap, tiny
-        )
+        return trial, Memory(z, w, passed, growing, reversals, primal_mean, dual_mean, best, idle, patience, cap, tiny)
 
     def judge(self, memory: Memory, state: "State", f: "Function") -> tuple[float, Memory]:
         gamma, d = state.gamma, state.x - state.z

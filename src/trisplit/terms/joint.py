@@ -13,7 +13,7 @@ import numpy as np
 
 from trisplit.arrays import Array, from_numpy, namespace, to_numpy
 from trisplit.errors import InputError
-from trisplit.terms.base import like
+from trisplit.terms.base import Shape, like
 from trisplit.terms.box import Box, NonNegative
 from trisplit.terms.norms import L1, Zero
 from trisplit.terms.simplex import Simplex
@@ -33,10 +33,13 @@ class JointOracle:
         u -> x.
     support : callable
         u -> a number that is at least max <u, x> over dom g and dom h.
+    fits : callable
+        Whether the oracle is for arrays of that shape.
     """
 
     minimizer: Callable[[Array], Array]
     support: Callable[[Array], float]
+    fits: Callable[[Shape], bool] = lambda shape: True
 
 
 def assignment(u: Array) -> Array:
@@ -64,20 +67,23 @@ def _birkhoff_support(u: Array) -> float:
     return min(Simplex(axis=1).support(u), Simplex(axis=0).support(u))
 
 
-BIRKHOFF = JointOracle(assignment, _birkhoff_support)
+BIRKHOFF = JointOracle(assignment, _birkhoff_support, fits=lambda shape: len(shape) == 2 and shape[0] == shape[1])
 
 
 def _two_simplices(g: Simplex, h: Simplex) -> JointOracle | None:
+    """Rows and columns that are points of the unit simplex: an assignment problem."""
     axes = {g.axis % 2, h.axis % 2}
     return BIRKHOFF if axes == {0, 1} and g.total == h.total == 1.0 else None
 
 
 def _unit_sums(g: Box | NonNegative, h: UnitSums) -> JointOracle | None:
+    """Nonnegative entries with unit row and column sums: an assignment problem."""
     birkhoff = isinstance(g, NonNegative) or (np.all(np.asarray(g.lo) == 0.0) and np.all(np.asarray(g.hi) >= 1.0))
     return BIRKHOFF if birkhoff else None
 
 
 def _one_term(g: "Term", h: Zero) -> JointOracle | None:
+    """A bounded set alone: its own linear oracle."""
     lmo, support = getattr(g, "lmo", None), getattr(g, "support", None)
     if lmo is None or support is None or not getattr(g, "indicator", False) or not getattr(g, "bounded", True):
         return None
@@ -85,6 +91,7 @@ def _one_term(g: "Term", h: Zero) -> JointOracle | None:
 
 
 def _box_l1(g: Box, h: L1) -> JointOracle | None:
+    """A box and an L1 norm: entry by entry, at a bound or at zero."""
     if not g.bounded:
         return None
 
