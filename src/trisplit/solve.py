@@ -64,6 +64,8 @@ def minimize(
         the theorems ask ("random" does not stop on the certificate).
     tol : float
         Stop when stationarity <= tol * max(1, |fun|) and infeasibility <= tol * max(1, ||z||); 0 never stops on it.
+        A certificate of kind "residual" must also have halved since the first look, or be <= tol itself: where phi is
+        unbounded below, |fun| alone would stop the run.
     max_iter : int
     time_limit : float, optional
         In seconds.
@@ -249,22 +251,30 @@ class Driver:
             return None
         certificate = certify(self.problem, state)
         finite = isfinite(certificate.stationarity) and isfinite(certificate.infeasibility)
-        # A residual larger than at the start is no progress, however large |fun| has become: phi is unbounded below.
-        diverging = (
-            certificate.kind == "residual" and self.rows and certificate.stationarity > self.rows[0].stationarity
-        )
-        error = max(self.errors(certificate, fun, z)) if finite and not diverging else inf
-        return Measured(state, fun, certificate, error)
+        return Measured(state, fun, certificate, max(self.errors(certificate, fun, z)) if finite else inf)
 
     def converged(self, seen: Measured) -> bool:
         """Say whether the tolerance holds at `seen`, and still does when all is computed anew."""
-        if self.tol == 0 or seen.error > self.tol:
+        if not self.within_tol(seen):
             return False
         anew = self.measure(recompute(self.problem, seen.state))
-        if anew is None or anew.error > self.tol:
+        if anew is None or not self.within_tol(anew):
             return False
         self.answer = anew
         return True
+
+    def within_tol(self, seen: Measured) -> bool:
+        """Say whether the rule holds at `seen`, and not because phi is unbounded below.
+
+        There |fun| grows faster than the residual does: a residual that has not become smaller than at the first look
+        is no progress, however small it is next to |fun|.
+        """
+        if self.tol == 0 or seen.error > self.tol:
+            return False
+        residual, first = seen.certificate.stationarity, self.rows[0]
+        if seen.certificate.kind != "residual" or seen.state.t == first.iteration or residual <= self.tol:
+            return True
+        return residual <= first.stationarity / 2
 
     def choose(self, state: State, drawn: State | None, status: Status) -> State:
         """Return the state to hand out: the last, the best or the drawn one."""
@@ -281,7 +291,7 @@ class Driver:
             answer, status = self.best, Status.NOT_FINITE
         if answer is None:
             raise InputError(NOT_FINITE_AT_START)
-        if status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol > 0 and answer.error <= self.tol:
+        if status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.within_tol(answer):
             status = Status.CONVERGED
         failed = Guarantee(None, "f or its gradient was not finite at an iterate")
         return Result(

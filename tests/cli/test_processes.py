@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from typing import IO
 
 import pytest
 
@@ -16,7 +17,7 @@ PIPE = subprocess.PIPE
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
 
 
-def trisplit(*arguments, stdout=PIPE, **options):
+def trisplit(*arguments, stdout: int | IO[str] = PIPE, **options):
     return subprocess.run([*COMMAND, *arguments], stdout=stdout, stderr=PIPE, text=True, timeout=120, **options)
 
 

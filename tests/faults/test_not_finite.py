@@ -181,3 +181,28 @@ def test_the_user_still_hears_the_warnings_of_f_outside():
     ts.minimize(lambda x: (value(x), x - 3), np.zeros(SIZE), Box(0, 1))
     with pytest.warns(RuntimeWarning, match="overflow"):
         assert np.float64(1e200) * np.float64(1e200) == np.inf
+
+
+@pytest.mark.parametrize("step", ["auto", 1.0])
+@pytest.mark.parametrize("f", [minus_square, minus_fourth, lambda x: (-float(x.sum()), -np.ones_like(x))])
+def test_an_unbounded_objective_is_no_success(f, step):
+    # |fun| outgrows the residual, which alone would satisfy the rule.
+    res = ts.minimize(f, np.ones(SIZE), L1(0.1), step=step, max_iter=2000)
+    assert not res.success
+    assert np.isfinite(res.x).all()
+    assert np.isfinite(res.fun)
+
+
+def test_a_residual_that_rises_on_the_way_is_no_failure():
+    # Near the saddle point 0 the gradient is small; it must grow before the iterates reach a minimum at 1.
+    def f(x):
+        return float((x**4).sum() / 4 - (x**2).sum() / 2), x**3 - x
+
+    res = ts.minimize(f, np.full(SIZE, 1e-4), L1(1e-6), step=0.1, max_iter=60)
+    assert res.certificate.kind == "residual"
+    assert res.certificate.stationarity > res.trace["stationarity"][0]
+    assert res.status is ts.Status.MAX_ITER
+    assert res.iteration == 60
+    res = ts.minimize(f, np.full(SIZE, 1e-4), L1(1e-6), step=0.1)
+    assert res.success
+    assert np.allclose(res.x, 1.0, atol=1e-5)
