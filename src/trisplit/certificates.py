@@ -73,6 +73,8 @@ def bound(problem: Problem | ProductProblem, state: State) -> float | None:
     if isinstance(problem, ProductProblem):
         # The returned point is the common x, so the gradient moves from z^(0) to x and g_i from z^(i) to x.
         base, point = problem.base, x[0, ...]
+        if not base.is_bounded(point.shape):
+            return None
         shift = base.f.grad(point) - state.u[0, ...]
         support = base.support(-namespace(d).sum(d, axis=0) / gamma - shift)
         if support is None:
@@ -106,9 +108,10 @@ def recompute(problem: Problem | ProductProblem, state: State) -> State:
     """Return the state computed anew from y and gamma alone; with a joint oracle z alone matters."""
     if isinstance(problem, Problem) and problem.oracle(state.z.shape) is not None:
         return state._replace(u=problem.f.grad(state.z), f_z=None)
-    z = problem.g.prox(state.y, state.gamma)
+    g, h = problem.counted
+    z = g.prox(state.y, state.gamma)
     u = problem.f.grad(z)
-    x = problem.h.prox(2 * z - state.y - state.gamma * u, state.gamma)
+    x = h.prox(2 * z - state.y - state.gamma * u, state.gamma)
     return state._replace(z=z, u=u, x=x, f_z=None)
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from math import inf, isfinite
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from trisplit.arrays import Array, all_finite
+from trisplit.arrays import Array, all_finite, namespace
 from trisplit.errors import InputError
 from trisplit.terms import JointOracle, Zero, find_joint_oracle
 from trisplit.terms.base import Shape
@@ -81,6 +81,18 @@ class Function:
         self.counts.grad += 1
         value, grad = self._both(x)
         return float(value), grad
+
+    def keep_dtype(self, dtype: object) -> None:
+        """Hand out gradients in `dtype` from now on: data of higher precision inside f must not raise the iterates'."""
+        grad, both = self._grad, self._both
+        cast = lambda u: namespace(u).astype(u, dtype)  # noqa: E731
+        self._grad = lambda x: cast(grad(x))
+
+        def cast_both(x: Array) -> tuple[float, Array]:
+            value, u = both(x)
+            return value, cast(u)
+
+        self._both = cast_both
 
     def seen(self, d: Array) -> Array:
         """Return the part of a direction that f depends on: all of it, but for the product space of Algorithm 2."""
@@ -172,12 +184,22 @@ class Problem:
         return self.f.counts
 
     @cached_property
+    def counted(self) -> tuple[CountedTerm, CountedTerm]:
+        """G and h with their proximal maps counted."""
+        return CountedTerm(self.g, self.counts), CountedTerm(self.h, self.counts)
+
+    @cached_property
     def _oracle(self) -> JointOracle | None:
         return find_joint_oracle(self.g, self.h) if len(self.terms) == 2 else None
 
     def oracle(self, shape: Shape) -> JointOracle | None:
         """Return the joint oracle over dom g and dom h for arrays of that shape, where one is registered."""
         return self._oracle if self._oracle is not None and self._oracle.fits(shape) else None
+
+    def is_bounded(self, shape: Shape) -> bool:
+        """Say whether a bounded set that contains dom phi is known."""
+        known = any(hasattr(term, "support") and isfinite(diameter(term, shape)) for term in self.terms)
+        return known or self.oracle(shape) is not None
 
     def support(self, u: Array) -> float | None:
         """Return the smallest known bound on max <u, x> over dom phi, or None if no bounded set is known."""
@@ -211,24 +233,31 @@ class Problem:
         for i, term in enumerate(self.terms):
             name = f"`terms[{i}]` ({type(term).__name__})"
             try:
-                moved = term.prox(x0, 1.0)
+                moved = CountedTerm(term, self.counts).prox(x0, 1.0)
             except InputError:
                 raise
             except (ValueError, IndexError, TypeError) as error:
-                raise InputError(f"{name} does not fit x0 of shape {x0.shape}: {_one_line(error)}") from error
+                text = f"{name} does not fit x0 of shape {x0.shape}: {_one_line(error)}"
+                raise InputError(f"{text}; give the term and x0 equal sizes") from error
             if getattr(moved, "shape", None) != x0.shape:
                 raise InputError(
                     f"{name} turns shape {x0.shape} into {getattr(moved, 'shape', None)}; fix its prox or x0"
                 )
-        start = self.g.prox(x0, 1.0)
+        start = self.counted[0].prox(x0, 1.0)
         try:
             _, grad = self.f.value_and_grad(start)
         except (ValueError, IndexError, TypeError) as error:
-            raise InputError(f"`f` fails at an array of shape {x0.shape}: {_one_line(error)}") from error
+            text = f"`f` fails at an array of shape {x0.shape}: {_one_line(error)}"
+            raise InputError(f"{text}; change the shape of x0, or what `f` accepts") from error
         if getattr(grad, "shape", None) != x0.shape:
             raise InputError(
                 f"the gradient of `f` has shape {getattr(grad, 'shape', None)} where x has {x0.shape}; make them equal"
             )
+        xp = namespace(x0)
+        if not xp.isdtype(grad.dtype, ("real floating", "integral")):
+            raise InputError(f"the gradient of `f` has dtype {grad.dtype}; return real numbers")
+        if grad.dtype != x0.dtype:
+            self.f.keep_dtype(x0.dtype)
 
 
 def _one_line(error: Exception) -> str:

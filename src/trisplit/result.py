@@ -137,10 +137,8 @@ class Result:
         Why the run ended; `success` and `message` come from it.
     nit : int
         Iterations done; `iteration` is the one that x comes from.
-    nfev, njev : int
-        Calls of f and of its gradient, those for looking included.
-    nprox : int
-        Calls of proximal maps by the iteration.
+    nfev, njev, nprox : int
+        Calls of f, of its gradient and of proximal maps, those for checking and looking included.
     elapsed : float
         Seconds, looking included.
     certificate : Certificate

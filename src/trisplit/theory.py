@@ -13,6 +13,7 @@ from trisplit.arrays import Array, norm
 from trisplit.errors import InputError
 from trisplit.problem import Problem, diameter, is_indicator, lipschitz
 from trisplit.result import Guarantee
+from trisplit.terms.base import Shape
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
@@ -182,27 +183,34 @@ def theorem_for(problem: "Problem | ProductProblem", y: Array, gradient_bound: f
     >>> theorem_for(problem, np.zeros((2, 2)))
     Coverage(name='Theorem 2', theorem=None, missing='a bound G_f on the gradient')
     """
-    if not isinstance(problem, Problem):
-        return Coverage(None, None, "Algorithm 2 has a block with an unbounded domain")
-    g, h, shape = problem.g, problem.h, y.shape
-    for name, term in (("g", g), ("h", h)):
-        if not getattr(term, "convex", False):
-            return Coverage(None, None, f"{name} ({type(term).__name__}) does not declare itself convex")
-    D, L_g, L_h = diameter(g, shape), lipschitz(g, shape), lipschitz(h, shape)
-    if inf == D:
-        return Coverage(None, None, f"dom g ({type(g).__name__}) is not known to be bounded")
-    if is_indicator(h) and not is_indicator(g):
-        return Coverage(None, None, "h is an indicator but g is not")
-    if not is_indicator(h) and diameter(h, shape) < inf:
-        return Coverage(None, None, "h must be Lipschitz on the whole space, and its domain is bounded")
-    for name, constant in (("g", L_g), ("h", L_h)):
-        if constant == inf:
-            return Coverage(None, None, f"{name} is not known to be Lipschitz")
+    name, missing = _name_for(problem, y.shape)
+    if name is None or not isinstance(problem, Problem):
+        return Coverage(None, None, missing)
+    D, L_g, L_h = diameter(problem.g, y.shape), lipschitz(problem.g, y.shape), lipschitz(problem.h, y.shape)
     G_f = _gradient_bound(problem, y, D) if gradient_bound is None else gradient_bound
-    name = "Theorem 2" if is_indicator(h) else "Corollary 1" if is_indicator(g) else "Theorem 1"
     if G_f is None:
         return Coverage(name, None, "a bound G_f on the gradient")
-    return Coverage(name, Theorem(name, D, G_f, L_g, L_h, sets=is_indicator(h)), "")
+    return Coverage(name, Theorem(name, D, G_f, L_g, L_h, sets=is_indicator(problem.h)), "")
+
+
+def _name_for(problem: "Problem | ProductProblem", shape: Shape) -> tuple[str | None, str]:
+    """Return the theorem whose assumptions on the terms hold, or None and the one that fails; calls no function."""
+    if not isinstance(problem, Problem):
+        return None, "Algorithm 2 has a block with an unbounded domain"
+    g, h = problem.g, problem.h
+    for name, term in (("g", g), ("h", h)):
+        if not getattr(term, "convex", False):
+            return None, f"{name} ({type(term).__name__}) does not declare itself convex"
+    if diameter(g, shape) == inf:
+        return None, f"dom g ({type(g).__name__}) is not known to be bounded"
+    if is_indicator(h) and not is_indicator(g):
+        return None, "h is an indicator but g is not"
+    if not is_indicator(h) and diameter(h, shape) < inf:
+        return None, "h must be Lipschitz on the whole space, and its domain is bounded"
+    for name, term in (("g", g), ("h", h)):
+        if lipschitz(term, shape) == inf:
+            return None, f"{name} is not known to be Lipschitz"
+    return ("Theorem 2" if is_indicator(h) else "Corollary 1" if is_indicator(g) else "Theorem 1"), ""
 
 
 def _gradient_bound(problem: Problem, y: Array, D: float) -> float | None:
@@ -220,35 +228,30 @@ def guarantee_for(
     problem: "Problem | ProductProblem", x0: Array, step: "StepRule", *, relax: float, output: str, iterations: int
 ) -> Guarantee:
     """Return the theorem that covers a finished run, or the first of its assumptions that does not hold."""
-    coverage = theorem_for(problem, x0, getattr(step, "gradient_bound", None))
-    if coverage.name is None:
-        return Guarantee(None, coverage.missing)
+    name, missing = _name_for(problem, x0.shape)
+    if name is None:
+        return Guarantee(None, missing)
     if float(problem.g.value(x0)) == inf:
-        return Guarantee(None, f"{coverage.name} starts in dom g, and x0 is outside; project it first")
+        return Guarantee(None, f"{name} starts in dom g, and x0 is outside; project it first")
     if relax != 1.0:
-        return Guarantee(None, f"{coverage.name} asks for relax=1, got {relax}")
+        return Guarantee(None, f"{name} asks for relax=1, got {relax}")
     if output != "random":
-        return Guarantee(None, f"{coverage.name} is about output='random', got {output!r}")
+        return Guarantee(None, f"{name} is about output='random', got {output!r}")
+    coverage = theorem_for(problem, x0, getattr(step, "gradient_bound", None))
     gamma, T = getattr(step, "gamma", None), getattr(step, "iterations", None)
     theorem = coverage.theorem
     if isinstance(gamma, float) and theorem is not None:
         if abs(gamma / theorem.step(iterations) - 1) > 1e-12:
             wanted = theorem.step(iterations)
-            return Guarantee(
-                None, f"{coverage.name} asks for the step {wanted:.3g} at T = {iterations}, got {gamma:.3g}"
-            )
+            return Guarantee(None, f"{name} asks for the step {wanted:.3g} at T = {iterations}, got {gamma:.3g}")
     elif T is None:
-        return Guarantee(None, f"{coverage.name} asks for step='theory', got {type(step).__name__}")
+        return Guarantee(None, f"{name} asks for step='theory', got {type(step).__name__}")
     elif iterations != T:
-        return Guarantee(
-            None, f"{coverage.name} asks for the T = {T} iterations that the step is made for, got {iterations}"
-        )
+        return Guarantee(None, f"{name} asks for the T = {T} iterations that the step is made for, got {iterations}")
     if theorem is None:
-        return Guarantee(
-            coverage.name, f"the rate T^(-1/3) with unknown constants (no {coverage.missing.removeprefix('a ')})"
-        )
+        return Guarantee(name, f"the rate T^(-1/3) with unknown constants (no {coverage.missing.removeprefix('a ')})")
     stationarity, infeasibility = theorem.stationarity(iterations), theorem.infeasibility(iterations)
     text = f"in expectation, against each fixed x, stationarity <= {stationarity:.3g}"
     if theorem.sets:
         text += f", infeasibility <= {infeasibility:.3g}"
-    return Guarantee(coverage.name, text, stationarity, infeasibility)
+    return Guarantee(name, text, stationarity, infeasibility)

@@ -91,8 +91,9 @@ class ProductProblem:
         return Consensus()
 
     @property
-    def counts(self) -> Counts:
-        return self.f.counts
+    def counted(self) -> tuple[Separate, Consensus]:
+        """G and h; the first counts the proximal maps of the base problem's terms by itself."""
+        return self.g, self.h
 
     def start(self, x0: Array) -> Array:
         """Return m + 1 copies of `x0`."""

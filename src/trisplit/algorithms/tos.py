@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from trisplit.algorithms.state import State
 from trisplit.arrays import Array
-from trisplit.problem import CountedTerm, Problem
+from trisplit.problem import Problem
 from trisplit.steps import StepRule, as_step
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def tos(
     """
     rule = as_step(step)
     f = problem.f
-    g, h = (CountedTerm(term, problem.counts) for term in (problem.g, problem.h))
+    g, h = problem.counted
     y = y0
     gamma, memory = rule.start(problem, y)
     for t in count(1):

@@ -3,6 +3,8 @@
 `rules` maps the names that `step=` takes to rules. A new rule is a class in a file here and a line in `rules`.
 """
 
+from numbers import Real
+
 from trisplit.errors import InputError
 from trisplit.steps.adaptive import Adaptive
 from trisplit.steps.base import StepRule
@@ -20,15 +22,13 @@ def as_step(step: "StepRule | float | str") -> StepRule:
     >>> as_step(0.5)
     Constant(gamma=0.5)
     """
-    if isinstance(step, str):
-        if step not in rules:
-            raise InputError(f"`step` must be a number, a rule or one of {', '.join(rules)}; got {step!r}")
+    if isinstance(step, str) and step in rules:
         return rules[step]()
-    if isinstance(step, StepRule):
+    if isinstance(step, StepRule) and not isinstance(step, type):
         return step
-    if isinstance(step, bool) or not hasattr(step, "__float__"):
-        raise InputError(f"`step` must be a number, a rule or one of {', '.join(rules)}; got {step!r}")
-    return Constant(float(step))
+    if isinstance(step, Real) and not isinstance(step, bool):
+        return Constant(float(step))
+    raise InputError(f"`step` must be a number, a rule object or one of {', '.join(rules)}; got {step!r}")
 
 
 __all__ = ["Adaptive", "Constant", "StepRule", "Theory", "as_step", "rules"]

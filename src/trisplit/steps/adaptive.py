@@ -46,6 +46,7 @@ class Memory(NamedTuple):
     patience: int
     cap: float
     eps: float  # of the arrays' dtype
+    floor: float  # below which the balance does not push gamma: sets without a common point would drive it to 0
 
 
 @dataclass(frozen=True)
@@ -77,19 +78,25 @@ class Adaptive:
 
     def start(self, problem: "Problem | ProductProblem", y: Array) -> tuple[float, Memory]:
         """Return 1 / L with L measured between z_1 and a short gradient step from it."""
-        z = problem.g.prox(y, 1.0)
-        memory = Memory(None, None, False, True, 0, 0.0, 0.0, inf, 0, self.patience, inf, eps(y))
-        u = problem.f.grad(z)
+        z = problem.counted[0].prox(y, 1.0)
+        gamma = self._first(problem, z, problem.f.grad(z))
+        floor = 1e-8 * gamma
+        return gamma, Memory(None, None, False, True, 0, 0.0, 0.0, inf, 0, self.patience, inf, eps(y), floor)
+
+    @staticmethod
+    def _first(problem: "Problem | ProductProblem", z: Array, u: Array) -> float:
         size, slope = max(norm(z), 1.0), norm(u)
         if not isfinite(slope) or slope == 0.0:
-            return 1.0, memory
-        probe = problem.g.prox(z - (1e-4 * size / slope) * u, 1e-4 * size / slope)
+            return 1.0
+        probe = problem.counted[0].prox(z - (1e-4 * size / slope) * u, 1e-4 * size / slope)
         moved = norm(probe - z)
         L = norm(problem.f.grad(probe) - u) / moved if moved > 0 else 0.0
-        return (1.0 / L if isfinite(L) and L * size > 1e-12 * slope else size / slope), memory
+        return 1.0 / L if isfinite(L) and L * size > 1e-12 * slope else size / slope
 
     def propose(self, memory: Memory, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
-        z_old, w_old, passed, growing, reversals, primal_mean, dual_mean, best, idle, patience, cap, tiny = memory
+        z_old, w_old, passed, growing, reversals, primal_mean, dual_mean, best, idle, patience, cap, tiny, floor = (
+            memory
+        )
         w = y - z
         if z_old is None or w_old is None:
             return gamma, memory._replace(z=z, w=w)
@@ -104,12 +111,12 @@ class Adaptive:
                 idle += 1
             else:
                 best, idle = move, 0
-                if dual_mean > 0.3 * primal_mean:  # the iterates circle
+                if dual_mean > 0.3 * primal_mean and gamma > floor:  # the iterates circle
                     trial = cap = gamma / 2
                     patience *= 2
                 elif dual_mean < 0.1 * primal_mean:  # they creep
                     cap *= 2
-            grow, shrink = passed and dual <= primal, dual > self.dominance * primal
+            grow, shrink = passed and dual <= primal, dual > self.dominance * primal and gamma > floor
             if trial == gamma and (grow or shrink):
                 reversals += growing is not grow
                 growing = grow
@@ -117,14 +124,17 @@ class Adaptive:
                 trial = min(gamma * exp(change if grow else -change), cap)
         if trial != gamma:
             w = w * (trial / gamma)  # `tos` rescales y - z together with gamma
-        return trial, Memory(z, w, passed, growing, reversals, primal_mean, dual_mean, best, idle, patience, cap, tiny)
+        return trial, Memory(
+            z, w, passed, growing, reversals, primal_mean, dual_mean, best, idle, patience, cap, tiny, floor
+        )
 
     def judge(self, memory: Memory, state: "State", f: "Function") -> tuple[float, Memory]:
         gamma, d = state.gamma, state.x - state.z
         allowed = float(dot(d, d)) / (2.0 * gamma)
         f_z = state.f_z if state.f_z is not None else f.value(state.z)
         noise = 20.0 * memory.eps * abs(f_z)
-        if not isfinite(f_z) or allowed <= noise:
+        # Also true where d is NaN: no shorter step mends that.
+        if not isfinite(f_z) or not allowed > noise:
             return gamma, memory._replace(passed=False) if memory.passed else memory
         f_x = f.value(state.x)
         excess = f_x - f_z - float(dot(state.u, d))
