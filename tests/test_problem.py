@@ -19,7 +19,7 @@ def test_data_of_higher_precision_in_f_does_not_raise_the_precision_of_the_resul
 
 
 def test_a_complex_gradient_is_refused():
-    with pytest.raises(ts.InputError, match="complex128.*real"):
+    with pytest.raises(ts.InputError, match=r"complex128.*real"):
         ts.minimize(lambda x: (0.0, x + 1j), np.zeros(3), L1())
 
 
