@@ -226,8 +226,8 @@ class Problem:
                 total += value if value < inf else float(term.value(inside))
         return total
 
-    def check(self, x0: Array) -> None:
-        """Raise an `InputError` if f or a term does not fit `x0`."""
+    def check(self, x0: Array) -> tuple[float, Array]:
+        """Raise an `InputError` if f or a term does not fit `x0`; return value and gradient of f at prox_g(x0)."""
         if not all_finite(x0):
             raise InputError("`x0` holds NaN or inf; start from finite numbers")
         for i, term in enumerate(self.terms):
@@ -245,7 +245,7 @@ class Problem:
                 )
         start = self.counted[0].prox(x0, 1.0)
         try:
-            _, grad = self.f.value_and_grad(start)
+            value, grad = self.f.value_and_grad(start)
         except (ValueError, IndexError, TypeError) as error:
             text = f"`f` fails at an array of shape {x0.shape}: {_one_line(error)}"
             raise InputError(f"{text}; change the shape of x0, or what `f` accepts") from error
@@ -258,6 +258,7 @@ class Problem:
             raise InputError(f"the gradient of `f` has dtype {grad.dtype}; return real numbers")
         if grad.dtype != x0.dtype:
             self.f.keep_dtype(x0.dtype)
+        return value, grad
 
 
 def _one_line(error: Exception) -> str:

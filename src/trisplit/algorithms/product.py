@@ -101,7 +101,12 @@ class ProductProblem:
 
 
 def product(
-    problem: Problem, y0: Array, step: StepRule | float | str = "auto", *, relax: float = 1.0
+    problem: Problem,
+    y0: Array,
+    step: StepRule | float | str = "auto",
+    *,
+    relax: float = 1.0,
+    resume: State | None = None,
 ) -> Iterator[State]:
     """Iterate Algorithm 2 from y^(i) = `y0` for all copies, for ever.
 
@@ -117,4 +122,4 @@ def product(
     ((4, 2), array([0.375, 0.375]))
     """
     lifted = ProductProblem(problem)
-    return tos(lifted, lifted.start(y0), step, relax=relax)
+    return tos(lifted, lifted.start(y0), step, relax=relax, resume=resume)

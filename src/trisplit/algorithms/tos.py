@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 
 def tos(
-    problem: "Problem | ProductProblem", y0: Array, step: "StepRule | float | str" = "auto", *, relax: float = 1.0
+    problem: "Problem | ProductProblem",
+    y0: Array,
+    step: "StepRule | float | str" = "auto",
+    *,
+    relax: float = 1.0,
+    resume: State | None = None,
 ) -> Iterator[State]:
     """Iterate Algorithm 1 from y_1 = `y0`, for ever.
 
@@ -35,6 +40,8 @@ def tos(
         As in `trisplit.minimize`.
     relax : float
         y moves by `relax` times x - z; 1 is the paper's algorithm.
+    resume : State, optional
+        Go on after this state of an earlier iteration instead of starting.
 
     Yields
     ------
@@ -55,9 +62,14 @@ def tos(
     rule = as_step(step)
     f = problem.f
     g, h = problem.counted
-    y = y0
-    gamma, memory = rule.start(problem, y)
-    for t in count(1):
+    if resume is None:
+        t0, y = 1, y0
+        gamma, memory = rule.start(problem, y)
+    else:
+        t0, gamma, memory = resume.t + 1, resume.gamma, resume.memory
+        z, x, y = resume.z, resume.x, resume.y
+        y = y - z + x if relax == 1.0 else y + relax * (x - z)
+    for t in count(t0):
         z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2
         f_z, u = f.value_and_grad(z) if rule.needs_value else (None, f.grad(z))
         trial, memory = rule.propose(memory, z, y, gamma)
@@ -70,5 +82,5 @@ def tos(
             trial, memory = rule.judge(memory, state, f)
             if trial == gamma:
                 break
-        yield state
+        yield state if memory is state.memory else state._replace(memory=memory)
         y = y - z + x if relax == 1.0 else y + relax * (x - z)  # [YMS21] Alg. 1, line 4

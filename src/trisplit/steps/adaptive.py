@@ -99,7 +99,7 @@ class Adaptive:
         )
         w = y - z
         if z_old is None or w_old is None:
-            return gamma, memory._replace(z=z, w=w)
+            return gamma, Memory(*memory)._replace(z=z, w=w)
         z_move, w_move = z - z_old, w - w_old
         primal, dual, move = norm(z_move), norm(w_move), norm(z_move + w_move)
         primal_mean, dual_mean = 0.9 * primal_mean + 0.1 * primal, 0.9 * dual_mean + 0.1 * dual

@@ -1,0 +1,263 @@
+"""The driver: looks at the states of an iteration, certifies, records, saves and stops."""
+
+from collections.abc import Callable, Iterator
+from math import inf, isfinite
+from time import perf_counter
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from trisplit.algorithms.product import ProductProblem
+from trisplit.algorithms.state import State
+from trisplit.arrays import Array, all_finite
+from trisplit.certificates import certify, objective, point, recompute
+from trisplit.checkpoint import Checkpoint, Json
+from trisplit.errors import InputError
+from trisplit.problem import Problem
+from trisplit.progress import Progress
+from trisplit.result import Certificate, Guarantee, Result, Status, Trace, TraceRow
+
+Callback: TypeAlias = Callable[[State], object]
+# The two errors of a point relative to what the tolerance is multiplied with: (stationarity, infeasibility).
+Errors: TypeAlias = Callable[[Certificate, float, Array], tuple[float, float]]
+
+LOOK_RATIO = 1.2
+SAVE_SECONDS = 10.0
+NOT_FINITE_AT_START = "`f` or its gradient is NaN or inf at the first iterate; start where both are finite"
+
+
+class Measured(NamedTuple):
+    """A state and how good it is; `error`, the larger of its two relative errors, is compared with the tolerance."""
+
+    state: State
+    fun: float
+    certificate: Certificate
+    error: float
+
+
+class Driver:
+    """One run over the states of any iteration: looks, stops, and returns a `Result`.
+
+    `begin` is the `perf_counter()` value from which the time limit counts, by default that of the construction.
+    """
+
+    def __init__(
+        self,
+        problem: Problem | ProductProblem,
+        errors: Errors,
+        tol: float,
+        max_iter: int,
+        time_limit: float | None,
+        *,
+        output: str = "last",
+        callback: Callback | None = None,
+        rng: np.random.Generator | None = None,
+        seed: int | None = None,
+        progress: bool = False,
+        begin: float | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self.problem = problem
+        self.errors = errors
+        self.tol, self.max_iter, self.time_limit = tol, max_iter, time_limit
+        self.output, self.callback = output, callback
+        self.seed, self.rng = seed, rng
+        self.progress = progress
+        self.begin = perf_counter() if begin is None else begin
+        self.counts = (problem if isinstance(problem, Problem) else problem.base).counts
+        self.rows: list[TraceRow] = []
+        self.best: Measured | None = None
+        self.answer: Measured | None = None
+        self.drawn: State | None = None
+        self.next_look = 1
+        self.looking = 0.0
+        self.earlier = (0.0, 0.0)  # seconds in runs before this one: iterating, and in all
+        self.checkpoint, self.saved_at = checkpoint, self.begin
+
+    # A diverging iterate overflows; that becomes a status, so the warnings on the way there say nothing new.
+    @np.errstate(over="ignore", invalid="ignore")
+    def run(
+        self, states: Iterator[State], guarantee: Callable[[int], Guarantee], resumed: State | None = None
+    ) -> Result:
+        """Consume `states`, which go on after `resumed` if that is given, until a stopping rule holds."""
+        state, status = resumed, None if resumed is None else self.ended_at(resumed)
+        try:
+            with Progress(self.max_iter, self.time_limit, enabled=self.progress) as shown:
+                while status is None and (following := _next_or_none(states)) is not None:
+                    state = following
+                    if self.output == "random" and self.rng is not None and self.rng.random() * state.t < 1.0:
+                        self.drawn = state  # a reservoir of one: each iterate so far is kept with probability 1 / t
+                    status = self.visit(state, shown)
+                    if self.checkpoint is not None and perf_counter() - self.saved_at >= SAVE_SECONDS:
+                        self.save(state)
+        except KeyboardInterrupt:
+            if state is None:
+                raise
+            status = Status.INTERRUPTED
+        if state is None:
+            raise InputError(NOT_FINITE_AT_START)
+        if status is not None and status is not Status.NOT_FINITE:
+            self.save(state)
+        return self.finish(state, status or Status.NOT_FINITE, guarantee)
+
+    def ended_at(self, state: State) -> Status | None:
+        """Return the status of a run that resumes from a state at which it is over already."""
+        looked_at = bool(self.rows) and self.rows[-1].iteration == state.t
+        if looked_at and self.tol > 0 and self.output != "random":
+            seen = self.measure(state)
+            if seen is not None and self.converged(seen):
+                return Status.CONVERGED
+        return Status.MAX_ITER if state.t >= self.max_iter else None
+
+    def visit(self, state: State, shown: Progress) -> Status | None:
+        """Look at a state if it is time to, and return why to stop there, or None."""
+        if state.f_z is not None and not isfinite(state.f_z):
+            return Status.NOT_FINITE
+        if self.callback is not None and self.callback(state):
+            return Status.CALLBACK
+        out_of_time = self.time_limit is not None and perf_counter() - self.begin >= self.time_limit
+        out_of_iterations = state.t >= self.max_iter
+        if state.t >= self.next_look or out_of_time or out_of_iterations:
+            self.next_look = max(state.t + 1, int(LOOK_RATIO * state.t))
+            seen = self.look(state)
+            if seen is None:
+                return Status.NOT_FINITE
+            shown.update(self.rows[-1])
+            if self.output != "random" and self.converged(seen):
+                return Status.CONVERGED
+        return Status.TIME_LIMIT if out_of_time else Status.MAX_ITER if out_of_iterations else None
+
+    def look(self, state: State) -> Measured | None:
+        """Certify and record `state`; None if it is not finite. The time for it is not counted."""
+        start = perf_counter()
+        seen = self.measure(state)
+        if seen is None:
+            return None
+        row = TraceRow(
+            state.t,
+            self.earlier[0] + start - self.begin - self.looking,
+            seen.fun,
+            seen.certificate.stationarity,
+            seen.certificate.infeasibility,
+            float(state.gamma),
+            self.counts.grad,
+            self.counts.prox,
+        )
+        self.rows.append(row)
+        if self.best is None or seen.error < self.best.error:
+            self.best = seen
+        self.looking += perf_counter() - start
+        return seen
+
+    def measure(self, state: State) -> Measured | None:
+        """Return the state with its certificate, or None if a number of it is not finite."""
+        z = point(self.problem, state)
+        if not (all_finite(z) and all_finite(state.u) and all_finite(state.x)):
+            return None
+        fun = objective(self.problem, state)
+        if not isfinite(fun):
+            return None
+        certificate = certify(self.problem, state)
+        finite = isfinite(certificate.stationarity) and isfinite(certificate.infeasibility)
+        return Measured(state, fun, certificate, max(self.errors(certificate, fun, z)) if finite else inf)
+
+    def converged(self, seen: Measured) -> bool:
+        """Say whether the tolerance holds at `seen`, and still does when all is computed anew."""
+        if not self.within_tol(seen):
+            return False
+        anew = self.measure(recompute(self.problem, seen.state))
+        if anew is None or not self.within_tol(anew):
+            return False
+        self.answer = anew
+        return True
+
+    def within_tol(self, seen: Measured) -> bool:
+        """Say whether the rule holds at `seen`, and not because phi is unbounded below.
+
+        There |fun| grows faster than the residual does: a residual that has not become smaller than at the first look
+        is no progress, however small it is next to |fun|.
+        """
+        if self.tol == 0 or seen.error > self.tol:
+            return False
+        residual, first = seen.certificate.stationarity, self.rows[0]
+        if seen.certificate.kind != "residual" or seen.state.t == first.iteration or residual <= self.tol:
+            return True
+        return residual <= first.stationarity / 2
+
+    def save(self, state: State) -> None:
+        """Write the checkpoint: all that the next iterate, the trace and the answer depend on."""
+        if self.checkpoint is None:
+            return
+        states = {"last": state}
+        info: dict[str, Json] = {
+            "rows": [list(row) for row in self.rows],
+            "counts": [self.counts.value, self.counts.grad, self.counts.prox],
+            "next_look": self.next_look,
+            "seconds": [
+                self.earlier[0] + perf_counter() - self.begin - self.looking,
+                self.earlier[1] + perf_counter() - self.begin,
+            ],
+            "seed": self.seed,
+        }
+        if self.drawn is not None:
+            states["drawn"] = self.drawn
+        if self.output == "random" and self.rng is not None:
+            info["rng"] = self.rng.bit_generator.state  # pyright: ignore[reportArgumentType]
+        if self.best is not None:
+            states["best"] = self.best.state
+            info["best"] = [self.best.fun, list(self.best.certificate), self.best.error]
+        self.checkpoint.save(states, info)
+        self.saved_at = perf_counter()
+
+    def restore(self, states: dict[str, State], info: dict) -> State:
+        """Take over what `save` wrote and return the last state."""
+        self.rows = [TraceRow(*row) for row in info["rows"]]
+        self.counts.value, self.counts.grad, self.counts.prox = info["counts"]
+        self.next_look, self.earlier, self.seed = info["next_look"], tuple(info["seconds"]), info["seed"]
+        self.drawn = states.get("drawn")
+        if self.rng is not None and "rng" in info:
+            self.rng.bit_generator.state = info["rng"]
+        if "best" in states:
+            fun, certificate, error = info["best"]
+            self.best = Measured(states["best"], fun, Certificate(*certificate), error)
+        return states["last"]
+
+    def choose(self, state: State, status: Status) -> State:
+        """Return the state to hand out: the last, the best or the drawn one."""
+        if self.best is not None and (self.output == "best" or status is Status.NOT_FINITE):
+            return self.best.state
+        return self.drawn if self.drawn is not None else state
+
+    def finish(self, state: State, status: Status, guarantee: Callable[[int], Guarantee]) -> Result:
+        """Certify the returned point anew; where that is not finite, fall back on the best that was seen."""
+        answer = self.answer or self.measure(recompute(self.problem, self.choose(state, status)))
+        if answer is None or answer.error == inf:
+            answer, status = self.best, Status.NOT_FINITE
+        if answer is None:
+            raise InputError(NOT_FINITE_AT_START)
+        if status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.within_tol(answer):
+            status = Status.CONVERGED
+        failed = Guarantee(None, "f or its gradient was not finite at an iterate")
+        return Result(
+            x=point(self.problem, answer.state),
+            fun=answer.fun,
+            status=status,
+            nit=state.t,
+            iteration=answer.state.t,
+            certificate=answer.certificate,
+            trace=Trace(tuple(self.rows)),
+            guarantee=failed if status is Status.NOT_FINITE else guarantee(state.t),
+            nfev=self.counts.value,
+            njev=self.counts.grad,
+            nprox=self.counts.prox,
+            elapsed=self.earlier[1] + perf_counter() - self.begin,
+            seed=self.seed,
+        )
+
+
+def _next_or_none(states: Iterator[State]) -> State | None:
+    """Return the next state, None if it cannot be computed: Python numbers and LAPACK raise where arrays become NaN."""
+    try:
+        return next(states)
+    except (ArithmeticError, np.linalg.LinAlgError):
+        return None
