@@ -122,6 +122,30 @@ def test_f_that_is_not_defined_outside_dom_g():
     np.testing.assert_allclose(res.x, 2.0, atol=1e-4)
 
 
+def test_f_that_is_not_defined_on_dom_h():
+    """x stays in the affine set however short the step is, and -log is NaN there: the test is given up, not the run."""
+
+    def f(x):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return float(-np.log(x).sum()), -1 / x
+
+    terms = (Box(1e-3, 10.0), Affine(np.ones((1, 3)), [3.0]))
+    res = ts.minimize(f, np.array([9.0, 1e-3, 1e-3]), terms)
+    assert res.success
+    np.testing.assert_allclose(res.x, 1.0, atol=1e-4)
+
+
+@pytest.mark.parametrize(("angle", "curvature"), [(0.03, 30.0), (0.02, 30.0), (0.05, 10.0), (0.1, 1.0)])
+def test_auto_converges_where_two_sets_hardly_meet(angle, curvature):
+    """Two lines at a small angle: the dual moves dominate for long, which must not drive the step to 0 and back."""
+    d = np.array([1.0, curvature])
+    f = lambda x: (float((d * (x - 3) ** 2).sum() / 2), d * (x - 3))  # noqa: E731
+    lines = (Affine(np.array([[0.0, 1.0]]), [0.0]), Affine(np.array([[np.sin(angle), -np.cos(angle)]]), [0.0]))
+    res = ts.minimize(f, np.array([5.0, 3.0]), lines)
+    assert res.success
+    np.testing.assert_allclose(res.x, 0.0, atol=1e-3)
+
+
 @pytest.mark.parametrize("rule", ["auto", "theory"])
 @pytest.mark.parametrize("name", BIRKHOFF_SPLITS)
 def test_a_zero_objective_is_survived(name, rule):

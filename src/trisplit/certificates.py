@@ -69,6 +69,8 @@ def bound(problem: Problem | ProductProblem, state: State) -> float | None:
     It bounds the signed gap from above, up to rounding.
     """
     z, x, gamma = state.z, state.x, state.gamma
+    if isinstance(problem, Problem) and len(problem.terms) > 2:
+        raise InputError("a state of Algorithm 2 belongs to `ProductProblem(problem)`; pass that")
     d = z - x
     if isinstance(problem, ProductProblem):
         # The returned point is the common x, so the gradient moves from z^(0) to x and g_i from z^(i) to x.

@@ -231,6 +231,9 @@ class Driver:
     def finish(self, state: State, status: Status, guarantee: Callable[[int], Guarantee]) -> Result:
         """Certify the returned point anew; where that is not finite, fall back on the best that was seen."""
         answer = self.answer or self.measure(recompute(self.problem, self.choose(state, status)))
+        better = self.best is not None and answer is not None and self.best.error < answer.error
+        if status is Status.INTERRUPTED and better:
+            answer = self.best
         if answer is None or answer.error == inf:
             answer, status = self.best, Status.NOT_FINITE
         if answer is None:

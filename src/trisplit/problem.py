@@ -94,15 +94,17 @@ class Function:
 
         self._both = cast_both
 
-    def seen(self, d: Array) -> Array:
+    def seen_part(self, d: Array) -> Array:
         """Return the part of a direction that f depends on: all of it, but for the product space of Algorithm 2."""
-        seen = getattr(self.source, "seen", None)
-        return d if seen is None else seen(d)
+        part = getattr(self.source, "seen_part", None)
+        return d if part is None else part(d)
 
     @property
     def lipschitz(self) -> float | None:
         """The smoothness constant, if f declares one."""
         constant = getattr(self.source, "lipschitz", None)
+        if callable(constant):
+            raise InputError("`f.lipschitz` is a method; make it a number or a property")
         return None if constant is None else float(constant)
 
 
@@ -128,14 +130,19 @@ def is_indicator(term: Term) -> bool:
 
 def diameter(term: Term, shape: Shape) -> float:
     """Return the diameter of the term's domain for arrays of that shape, infinite if it declares none."""
-    known = getattr(term, "diameter", None)
-    return inf if known is None else float(known(shape))
+    return _of_shape(term, "diameter", shape)
 
 
 def lipschitz(term: Term, shape: Shape) -> float:
     """Return the term's Lipschitz constant on its domain, infinite if it declares none."""
-    known = getattr(term, "lipschitz", None)
-    return inf if known is None else float(known(shape))
+    return _of_shape(term, "lipschitz", shape)
+
+
+def _of_shape(term: Term, name: str, shape: Shape) -> float:
+    known = getattr(term, name, None)
+    if known is not None and not callable(known):
+        raise InputError(f"`{name}` of {type(term).__name__} is a number; make it a method `{name}(shape)`")
+    return inf if known is None else float(known(shape))  # pyright: ignore[reportArgumentType]
 
 
 @dataclass(frozen=True)
@@ -185,7 +192,7 @@ class Problem:
 
     @cached_property
     def counted(self) -> tuple[CountedTerm, CountedTerm]:
-        """G and h with their proximal maps counted."""
+        """The terms g and h with their proximal maps counted."""
         return CountedTerm(self.g, self.counts), CountedTerm(self.h, self.counts)
 
     @cached_property
@@ -248,7 +255,7 @@ class Problem:
             value, grad = self.f.value_and_grad(start)
         except (ValueError, IndexError, TypeError) as error:
             text = f"`f` fails at an array of shape {x0.shape}: {_one_line(error)}"
-            raise InputError(f"{text}; change the shape of x0, or what `f` accepts") from error
+            raise InputError(f"{text}; change x0's shape, or let `f` return (value, gradient) for it") from error
         if getattr(grad, "shape", None) != x0.shape:
             raise InputError(
                 f"the gradient of `f` has shape {getattr(grad, 'shape', None)} where x has {x0.shape}; make them equal"

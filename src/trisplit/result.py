@@ -24,7 +24,7 @@ class Status(Enum):
     CONVERGED = "converged: stationarity and infeasibility are within tol"
     MAX_ITER = "stopped at max_iter before tol was reached; raise max_iter or loosen tol"
     TIME_LIMIT = "stopped at time_limit before tol was reached; this is the point reached by then"
-    INTERRUPTED = "interrupted; this is the point reached by then"
+    INTERRUPTED = "interrupted; this is the best point found by then"
     CALLBACK = "stopped by the callback"
     NOT_FINITE = (
         "a number became NaN or inf; this is the best point before; check f, bound x by a set or try a smaller step"

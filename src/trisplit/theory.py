@@ -13,6 +13,8 @@ from trisplit.arrays import Array, norm
 from trisplit.errors import InputError
 from trisplit.problem import Problem, diameter, is_indicator, lipschitz
 from trisplit.result import Guarantee
+from trisplit.steps.constant import Constant
+from trisplit.steps.theory import Theory
 from trisplit.terms.base import Shape
 
 if TYPE_CHECKING:
@@ -187,7 +189,11 @@ def theorem_for(problem: "Problem | ProductProblem", y: Array, gradient_bound: f
     if name is None or not isinstance(problem, Problem):
         return Coverage(None, None, missing)
     D, L_g, L_h = diameter(problem.g, y.shape), lipschitz(problem.g, y.shape), lipschitz(problem.h, y.shape)
-    G_f = _gradient_bound(problem, y, D) if gradient_bound is None else gradient_bound
+    slope = norm(problem.f.grad(problem.counted[0].prox(y, 1.0)))  # at a point of dom g
+    L = problem.f.lipschitz
+    if gradient_bound is not None and slope > gradient_bound:
+        return Coverage(None, None, f"||grad f|| is {slope:.3g} at the start, above gradient_bound")
+    G_f = gradient_bound if gradient_bound is not None else None if L is None else slope + L * D
     if G_f is None:
         return Coverage(name, None, "a bound G_f on the gradient")
     return Coverage(name, Theorem(name, D, G_f, L_g, L_h, sets=is_indicator(problem.h)), "")
@@ -213,12 +219,6 @@ def _name_for(problem: "Problem | ProductProblem", shape: Shape) -> tuple[str | 
     return ("Theorem 2" if is_indicator(h) else "Corollary 1" if is_indicator(g) else "Theorem 1"), ""
 
 
-def _gradient_bound(problem: Problem, y: Array, D: float) -> float | None:
-    """Return ||grad f(z)|| + L D for a z in dom g, if f declares its smoothness constant L."""
-    L = problem.f.lipschitz
-    return None if L is None else norm(problem.f.grad(problem.g.prox(y, 1.0))) + L * D
-
-
 def _check_iterations(T: int) -> None:
     if T < 1:
         raise InputError(f"`T` must be at least 1, got {T}")
@@ -237,21 +237,23 @@ def guarantee_for(
         return Guarantee(None, f"{name} asks for relax=1, got {relax}")
     if output != "random":
         return Guarantee(None, f"{name} is about output='random', got {output!r}")
-    coverage = theorem_for(problem, x0, getattr(step, "gradient_bound", None))
-    gamma, T = getattr(step, "gamma", None), getattr(step, "iterations", None)
+    coverage = theorem_for(problem, x0, step.gradient_bound if isinstance(step, Theory) else None)
+    if coverage.name is None:
+        return Guarantee(None, coverage.missing)
     theorem = coverage.theorem
-    if isinstance(gamma, float) and theorem is not None:
-        if abs(gamma / theorem.step(iterations) - 1) > 1e-12:
-            wanted = theorem.step(iterations)
+    if isinstance(step, Constant) and theorem is not None:
+        gamma, wanted = step.gamma, theorem.step(iterations)
+        if abs(gamma / wanted - 1) > 1e-12:
             return Guarantee(None, f"{name} asks for the step {wanted:.3g} at T = {iterations}, got {gamma:.3g}")
-    elif T is None:
+    elif not isinstance(step, Theory):
         return Guarantee(None, f"{name} asks for step='theory', got {type(step).__name__}")
-    elif iterations != T:
-        return Guarantee(None, f"{name} asks for the T = {T} iterations that the step is made for, got {iterations}")
+    elif iterations != step.iterations:
+        made_for = f"the T = {step.iterations} iterations that the step is made for"
+        return Guarantee(None, f"{name} asks for {made_for}, got {iterations}")
     if theorem is None:
         return Guarantee(name, f"the rate T^(-1/3) with unknown constants (no {coverage.missing.removeprefix('a ')})")
     stationarity, infeasibility = theorem.stationarity(iterations), theorem.infeasibility(iterations)
     text = f"in expectation, against each fixed x, stationarity <= {stationarity:.3g}"
     if theorem.sets:
-        text += f", infeasibility <= {infeasibility:.3g}"
+        text += f", infeasibility <= {infeasibility:.3g} if the sets meet"
     return Guarantee(name, text, stationarity, infeasibility)

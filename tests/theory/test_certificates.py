@@ -78,6 +78,34 @@ def test_the_bound_with_three_terms_dominates_the_true_gap():
     assert bound <= 1e-6
 
 
+@pytest.mark.parametrize("gamma", [0.1, 10.0])
+@pytest.mark.parametrize("weight", [0.1, 8.0])
+def test_the_bound_counts_what_h_loses_between_x_and_z(weight, gamma):
+    """With a heavy L1 term and a long step h(z) - h(x) is large at first: without it the bound is wrong."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        problem = ts.Problem(quadratic(rng, 5, "linear"), (Box(-1, 1), L1(weight)))
+        for state in islice(ts.tos(problem, 3 * rng.standard_normal(5), gamma), 6):
+            bound, gap = certificates.bound(problem, state), true_gap(problem, state.z)
+            assert bound is not None
+            assert bound >= gap - 1e-11 * (1 + abs(gap) + np.linalg.norm(state.y) ** 2 / gamma)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 10.0])
+def test_the_bound_of_algorithm_2_counts_what_the_terms_lose(gamma):
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        f, terms = quadratic(rng, 5), (Box(-1, 1), L1(6.0), L1(2.0))
+        lifted = ts.algorithms.product.ProductProblem(ts.Problem(f, terms))
+        for state in islice(ts.product(ts.Problem(f, terms), 3 * rng.standard_normal(5), gamma), 6):
+            x = state.x[0]
+            u = f.grad(x)
+            gap = u @ x + 8.0 * np.abs(x).sum() - np.minimum(0.0, np.minimum(u + 8.0, 8.0 - u)).sum()
+            bound = certificates.bound(lifted, state)
+            assert bound is not None
+            assert bound >= gap - 1e-10 * (1 + abs(gap) + np.linalg.norm(state.y) ** 2 / gamma)
+
+
 def test_the_residual_is_an_element_of_the_subdifferential():
     """Where no bounded set is known: (z - x) / gamma = grad f(z) + v + w with v in dg(z), w in dh(x)."""
     rng = np.random.default_rng(2)

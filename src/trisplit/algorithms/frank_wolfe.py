@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 from trisplit.algorithms.state import State
-from trisplit.arrays import Array, dot
+from trisplit.arrays import Array, dot, norm
 from trisplit.errors import InputError
 from trisplit.problem import Problem, is_indicator
 
@@ -53,6 +53,9 @@ def frank_wolfe(problem: Problem, z0: Array, line_search: str = "exact") -> Iter
     oracle = problem.oracle(z0.shape)
     if oracle is None or not all(is_indicator(t) or float(t.value(z0)) == 0.0 for t in problem.terms):
         raise InputError("Frank-Wolfe needs two sets with a joint oracle; see `ts.terms.joint_oracles`")
+    outside = max(norm(z0 - term.prox(z0, 1.0)) for term in problem.terms)
+    if outside > 1e-3 * max(1.0, norm(z0)):
+        raise InputError(f"`z0` must lie in both sets, it is {outside:.2g} outside; project it first")
     f = problem.f
     if line_search == "short" and f.lipschitz is None:
         raise InputError("`line_search='short'` needs `f.lipschitz`; declare it or use 'backtracking'")

@@ -35,7 +35,7 @@ class FirstCopy:
         value, grad = self.f.value_and_grad(x[0, ...])
         return value, self._embed(grad)
 
-    def seen(self, d: Array) -> Array:
+    def seen_part(self, d: Array) -> Array:
         return d[0, ...]
 
     def _embed(self, grad: Array) -> Array:
@@ -92,7 +92,7 @@ class ProductProblem:
 
     @property
     def counted(self) -> tuple[Separate, Consensus]:
-        """G and h; the first counts the proximal maps of the base problem's terms by itself."""
+        """The terms g and h; the first counts the proximal maps of the base problem's terms by itself."""
         return self.g, self.h
 
     def start(self, x0: Array) -> Array:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from trisplit.algorithms.state import State
 from trisplit.arrays import Array
+from trisplit.errors import InputError
 from trisplit.problem import Problem
 from trisplit.steps import StepRule, as_step
 
@@ -60,6 +61,10 @@ def tos(
     array([1., 1.])
     """
     rule = as_step(step)
+    if isinstance(problem, Problem) and len(problem.terms) > 2:
+        raise InputError(f"Algorithm 1 takes two terms, got {len(problem.terms)}; use `ts.product` or `ts.minimize`")
+    if not 0 < relax < 2:
+        raise InputError(f"`relax` must lie in (0, 2), got {relax!r}; 1 is the paper's algorithm")
     f = problem.f
     g, h = problem.counted
     if resume is None:

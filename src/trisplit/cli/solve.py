@@ -64,7 +64,7 @@ def check_writable(path: Path) -> None:
         problem = "lies in a folder that is not writable"
     else:
         return
-    raise InputError(f"--json {path} {problem}; create the folder or choose another path")
+    raise InputError(f"--json {path} {problem}; choose another path")
 
 
 class Display:

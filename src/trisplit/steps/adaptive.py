@@ -20,7 +20,7 @@ Each reversal between growth and shrinkage makes further changes smaller, so gam
 """
 
 from dataclasses import dataclass
-from math import exp, inf, isfinite, isnan
+from math import exp, inf, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from trisplit.arrays import Array, dot, eps, norm
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
     from trisplit.algorithms.state import State
     from trisplit.problem import Function, Problem
+
+
+MAX_BLIND = 10
 
 
 class Memory(NamedTuple):
@@ -46,7 +49,8 @@ class Memory(NamedTuple):
     patience: int
     cap: float
     eps: float  # of the arrays' dtype
-    floor: float  # below which the balance does not push gamma: sets without a common point would drive it to 0
+    blind: int  # trials in a row at which f(x) was not finite
+    shrinks: int  # by the balance so far: each makes the next smaller, or gamma would fall to 0 where sets hardly meet
 
 
 @dataclass(frozen=True)
@@ -80,8 +84,7 @@ class Adaptive:
         """Return 1 / L with L measured between z_1 and a short gradient step from it."""
         z = problem.counted[0].prox(y, 1.0)
         gamma = self._first(problem, z, problem.f.grad(z))
-        floor = 1e-8 * gamma
-        return gamma, Memory(None, None, False, True, 0, 0.0, 0.0, inf, 0, self.patience, inf, eps(y), floor)
+        return gamma, Memory(None, None, False, True, 0, 0.0, 0.0, inf, 0, self.patience, inf, eps(y), 0, 0)
 
     @staticmethod
     def _first(problem: "Problem | ProductProblem", z: Array, u: Array) -> float:
@@ -94,9 +97,22 @@ class Adaptive:
         return 1.0 / L if isfinite(L) and L * size > 1e-12 * slope else size / slope
 
     def propose(self, memory: Memory, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
-        z_old, w_old, passed, growing, reversals, primal_mean, dual_mean, best, idle, patience, cap, tiny, floor = (
-            memory
-        )
+        (
+            z_old,
+            w_old,
+            passed,
+            growing,
+            reversals,
+            primal_mean,
+            dual_mean,
+            best,
+            idle,
+            patience,
+            cap,
+            tiny,
+            blind,
+            shrinks,
+        ) = memory
         w = y - z
         if z_old is None or w_old is None:
             return gamma, Memory(*memory)._replace(z=z, w=w)
@@ -111,21 +127,22 @@ class Adaptive:
                 idle += 1
             else:
                 best, idle = move, 0
-                if dual_mean > 0.3 * primal_mean and gamma > floor:  # the iterates circle
+                if dual_mean > 0.3 * primal_mean:  # the iterates circle
                     trial = cap = gamma / 2
                     patience *= 2
                 elif dual_mean < 0.1 * primal_mean:  # they creep
                     cap *= 2
-            grow, shrink = passed and dual <= primal, dual > self.dominance * primal and gamma > floor
+            grow, shrink = passed and dual <= primal, dual > self.dominance * primal
             if trial == gamma and (grow or shrink):
                 reversals += growing is not grow
                 growing = grow
-                change = self.change / (1 + reversals)
-                trial = min(gamma * exp(change if grow else -change), cap)
+                shrinks += shrink
+                change = self.change / (1 + reversals) if grow else -self.change / (reversals + shrinks)
+                trial = min(gamma * exp(change), cap)
         if trial != gamma:
             w = w * (trial / gamma)  # `tos` rescales y - z together with gamma
         return trial, Memory(
-            z, w, passed, growing, reversals, primal_mean, dual_mean, best, idle, patience, cap, tiny, floor
+            z, w, passed, growing, reversals, primal_mean, dual_mean, best, idle, patience, cap, tiny, blind, shrinks
         )
 
     def judge(self, memory: Memory, state: "State", f: "Function") -> tuple[float, Memory]:
@@ -137,14 +154,19 @@ class Adaptive:
         if not isfinite(f_z) or not allowed > noise:
             return gamma, memory._replace(passed=False) if memory.passed else memory
         f_x = f.value(state.x)
+        # x lies in dom h, where f need not be defined; with sets it stays there however short the step is.
+        if not isfinite(f_x) and memory.blind >= MAX_BLIND:
+            return gamma, memory._replace(passed=False)
+        if memory.blind or not isfinite(f_x):
+            memory = memory._replace(blind=0 if isfinite(f_x) else memory.blind + 1)
         excess = f_x - f_z - float(dot(state.u, d))
         if excess < 0.0:
-            seen = f.seen(d)
+            seen = f.seen_part(d)
             allowed = float(dot(seen, seen)) / (2.0 * gamma)
         error = abs(excess)
         if error <= allowed + max(noise, 20.0 * memory.eps * abs(f_x)):
             return gamma, memory if memory.passed else memory._replace(passed=True)
-        ratio = 0.5 if isnan(error) else min(max(0.95 * allowed / error, 0.5), 0.9)
+        ratio = 0.5 if not isfinite(error) else min(max(0.95 * allowed / error, 0.5), 0.9)
         w = None if memory.w is None else memory.w * ratio
         reversals = memory.reversals + memory.growing
         return gamma * ratio, memory._replace(w=w, growing=False, reversals=reversals)

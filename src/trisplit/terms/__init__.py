@@ -4,7 +4,8 @@ A term has `value(x)` and `prox(x, gamma) = argmin_y gamma * term(y) + ||x - y||
 function. Where it makes sense it also has
 
 - `support(u)`: the largest <u, x> over its domain; `lmo(u)`: a minimiser of <u, x> over its domain;
-- `diameter(shape)` of its domain, `lipschitz(shape)` on its domain, both for arrays of that shape;
+- `diameter(shape)` of its domain and `lipschitz(shape)`, both for arrays of that shape; the latter holds on the whole
+  space, or on the domain of a term that declares a finite diameter or is a set;
 - `convex` and `indicator` (true for a set);
 - `project(x)` and `distance(x)` for a set; `conjugate()` where the conjugate is a term too.
 

@@ -7,6 +7,7 @@ and returns None where it does not apply. Both orders of a pair are looked up.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,7 +88,8 @@ def _one_term(g: "Term", h: Zero) -> JointOracle | None:
     lmo, support = getattr(g, "lmo", None), getattr(g, "support", None)
     if lmo is None or support is None or not getattr(g, "indicator", False) or not getattr(g, "bounded", True):
         return None
-    return JointOracle(lmo, support)
+    diameter = getattr(g, "diameter", None)
+    return JointOracle(lmo, support, fits=lambda shape: diameter is not None and isfinite(diameter(shape)))
 
 
 def _box_l1(g: Box, h: L1) -> JointOracle | None:
