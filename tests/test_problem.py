@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trisplit as ts
-from trisplit.terms import L1, Box, UnitSums
+from trisplit.terms import L1, Box, L2Ball, Simplex, SquaredL2, UnitSums
 
 
 @pytest.mark.parametrize("step", ["auto", 0.1])
@@ -45,3 +45,65 @@ def test_a_stack_of_matrices_has_no_joint_oracle():
     assert problem.oracle((2, 4, 4)) is None
     assert problem.oracle((3, 4)) is None
     assert ts.minimize(problem.f, np.zeros((2, 3, 3)), problem.terms).certificate.kind == "bound"
+
+
+def test_algorithm_1_refuses_more_terms_than_two():
+    problem = ts.Problem(lambda x: ((x**2).sum(), 2 * x), [Box(0, 1), L1(), L2Ball()])
+    with pytest.raises(ts.InputError, match=r"ts\.product"):
+        next(ts.tos(problem, np.ones(2), 0.1))
+    state = next(ts.product(problem, np.ones(2), 0.1))
+    with pytest.raises(ts.InputError, match="ProductProblem"):
+        ts.certificates.bound(problem, state)
+    with pytest.raises(ts.InputError, match="relax"):
+        next(ts.tos(ts.Problem(problem.f, Box()), np.ones(2), 0.1, relax=3))
+
+
+def test_capabilities_of_the_wrong_form_are_named():
+    class Ball(L2Ball):
+        diameter = 2.0  # pyright: ignore[reportAssignmentType]
+
+    class Loss:
+        seen = 0  # an attribute of the user's own
+
+        def value(self, x):
+            return -float((x**2).sum())
+
+        def grad(self, x):
+            return -2 * x
+
+        def lipschitz(self):
+            return 2.0
+
+    with pytest.raises(ts.InputError, match=r"diameter\(shape\)"):
+        ts.minimize(Loss(), np.ones(2), Ball())
+    with pytest.raises(ts.InputError, match=r"f\.lipschitz"):
+        ts.minimize(Loss(), np.ones(2), Box(0, 1), step="theory", max_iter=5)
+    assert ts.minimize(Loss(), np.full(2, 0.3), Box(0, 1)).success
+
+
+def test_the_smallest_known_support_is_used():
+    u = np.random.default_rng(0).standard_normal((4, 4))
+    f = lambda x: (0.0, 0 * x)  # noqa: E731
+    rows, columns = Simplex(axis=1).support(u), Simplex(axis=0).support(u)
+    assert ts.Problem(f, (Simplex(axis=1), Simplex(axis=0))).support(u) == min(rows, columns)
+    assert ts.Problem(f, (Box(0, 1), L2Ball(0.1))).support(u) == L2Ball(0.1).support(u)
+    assert ts.Problem(f, (Box(0, 1), UnitSums())).support(u) == min(rows, columns)
+
+
+def test_relative_errors_divide_by_the_size_of_the_objective_and_of_the_point():
+    certificate = ts.Certificate(6.0, 8.0, "gap")
+    assert ts.solve.relative_errors(certificate, -3.0, np.array([0.0, 4.0])) == (2.0, 2.0)
+    assert ts.solve.relative_errors(certificate, 0.5, np.array([0.1, 0.0])) == (6.0, 8.0)
+
+
+def test_an_interrupted_run_returns_the_best_point_so_far():
+    """The step is far too long, so the run goes away from its best point before Ctrl-C."""
+
+    def interrupt(state):
+        if state.t == 40:
+            raise KeyboardInterrupt
+
+    f = lambda x: (0.5 * (x @ x), x)  # noqa: E731
+    res = ts.minimize(f, np.full(3, 0.1), (SquaredL2(0.1), L1(0.0)), step=3.0, tol=0, callback=interrupt)
+    assert res.status is ts.Status.INTERRUPTED
+    assert res.certificate.stationarity == min(res.trace["stationarity"])

@@ -250,6 +250,8 @@ class Problem:
                 raise InputError(
                     f"{name} turns shape {x0.shape} into {getattr(moved, 'shape', None)}; fix its prox or x0"
                 )
+            diameter(term, x0.shape)  # a capability of the wrong form is an error now, not in the middle of the run
+            lipschitz(term, x0.shape)
         start = self.counted[0].prox(x0, 1.0)
         try:
             value, grad = self.f.value_and_grad(start)

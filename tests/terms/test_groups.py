@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from trisplit.terms import GroupL2
+from trisplit.terms import L1, GroupL2, NuclearNorm
 
 SIZE = 8
 GROUPS = st.lists(st.lists(st.integers(0, SIZE - 1), min_size=1, max_size=5, unique=True), min_size=1, max_size=8)
@@ -74,3 +74,19 @@ def test_prox_is_that_of_a_plain_loop(x, weight, gamma):
         size = np.linalg.norm(x[group])
         expected[group] = 0.0 if size <= gamma * weight else x[group] * (1 - gamma * weight / size)
     assert np.allclose(GroupL2(groups, weight).prox(x, gamma), expected, rtol=0, atol=1e-13)
+
+
+def test_lipschitz_constants_are_attained():
+    """Along the gradient of the norm the slope is the constant, so none of them is overstated."""
+    rng = np.random.default_rng(0)
+    x = np.abs(rng.standard_normal(6)) + 1
+    groups = GroupL2([[0, 1], [2, 3, 4]], 0.7)
+    units = np.concatenate([x[:2] / np.linalg.norm(x[:2]), x[2:5] / np.linalg.norm(x[2:5]), [0.0]])
+    left, _, right = np.linalg.svd(rng.standard_normal((3, 5)), full_matrices=False)
+    for term, start, direction in (
+        (groups, x, units),
+        (L1(0.7), x, np.ones(6)),
+        (NuclearNorm(0.7), left @ right, left @ right),
+    ):
+        rise = term.value(start + direction) - term.value(start)
+        assert rise == pytest.approx(term.lipschitz(start.shape) * np.linalg.norm(direction))

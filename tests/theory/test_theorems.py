@@ -140,3 +140,40 @@ def test_a_gradient_bound_can_be_given():
 def test_bad_constants_are_refused(bad):
     with pytest.raises(ts.InputError, match="must be a finite number >= 0"):
         theory.theorem2(**bad)
+
+
+SETS = {"terms": (Box(0, 1), UnitSums()), "step": "theory", "output": "random", "max_iter": 50, "rng": 0}
+
+
+class Linear:
+    lipschitz = 0.0
+
+    def value(self, x):
+        return float(x.sum())
+
+    def grad(self, x):
+        return np.ones_like(x)
+
+
+def test_a_gradient_bound_that_the_start_contradicts_names_no_theorem():
+    good = ts.minimize(Linear(), np.full((2, 2), 0.5), **{**SETS, "step": Theory(gradient_bound=2.5)})
+    assert good.guarantee.theorem == "Theorem 2"
+    bad = ts.minimize(Linear(), np.full((2, 2), 0.5), **{**SETS, "step": Theory(gradient_bound=1e-6)})
+    assert bad.guarantee.theorem is None
+    assert "gradient_bound" in str(bad.guarantee)
+
+
+def test_a_rule_that_only_looks_like_the_theorys_names_no_theorem():
+    class Growing(ts.steps.Adaptive):
+        iterations = 50
+
+    res = ts.minimize(Linear(), np.full((2, 2), 0.5), **{**SETS, "step": Growing()})
+    assert res.guarantee.theorem is None
+
+
+def test_the_gradient_bound_dominates_the_gradient_over_the_domain():
+    """G_f = ||grad f(z)|| + L D holds at every vertex of the box, and L D / 2 would not."""
+    f = quadratic(np.random.default_rng(0), 8, "convex")
+    theorem = theory.theorem_for(ts.Problem(f, Box(-1, 1)), np.zeros(8)).theorem
+    assert theorem is not None
+    assert theorem.G_f == pytest.approx(np.linalg.norm(f.c) + f.lipschitz * 2 * 8**0.5)

@@ -89,7 +89,8 @@ def _one_term(g: "Term", h: Zero) -> JointOracle | None:
     if lmo is None or support is None or not getattr(g, "indicator", False) or not getattr(g, "bounded", True):
         return None
     diameter = getattr(g, "diameter", None)
-    return JointOracle(lmo, support, fits=lambda shape: diameter is not None and isfinite(diameter(shape)))
+    bounded = lambda shape: callable(diameter) and isfinite(diameter(shape))  # noqa: E731 # pyright: ignore
+    return JointOracle(lmo, support, fits=bounded)
 
 
 def _box_l1(g: Box, h: L1) -> JointOracle | None:
