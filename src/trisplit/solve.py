@@ -11,7 +11,7 @@ import numpy as np
 from trisplit.algorithms.product import ProductProblem, product
 from trisplit.algorithms.state import State
 from trisplit.algorithms.tos import tos
-from trisplit.arrays import Array, all_finite, as_floating, namespace, norm
+from trisplit.arrays import Array, all_finite, as_floating, fresh_copy, is_numerical_failure, norm
 from trisplit.certificates import certify, objective, point, recompute
 from trisplit.errors import InputError
 from trisplit.problem import Problem, Smooth, Term, ValueAndGrad
@@ -312,11 +312,12 @@ class Driver:
 
 
 def _until_failure(states: Iterator[State]) -> Iterator[State]:
-    """Yield the states until one cannot be computed: Python numbers and LAPACK raise where arrays become NaN."""
+    """Yield the states until one cannot be computed."""
     try:
         yield from states
-    except (ArithmeticError, np.linalg.LinAlgError):
-        return
+    except Exception as error:
+        if not is_numerical_failure(error):
+            raise
 
 
 def as_generator(rng: Rng) -> tuple[int | None, np.random.Generator]:
@@ -336,9 +337,9 @@ def _checked_start(x0: object) -> Array:
     except (TypeError, ValueError) as error:
         came = f"`x0` must be an array of real numbers, got {type(x0).__name__} ({error})"
         raise InputError(f"{came}; pass numbers, in rows of equal length") from error
-    if array.size == 0:
-        raise InputError(f"`x0` is empty, of shape {array.shape}; give at least one number")
-    return namespace(array).asarray(array, copy=True)
+    if 0 in array.shape:
+        raise InputError(f"`x0` is empty, of shape {tuple(array.shape)}; give at least one number")
+    return fresh_copy(array)
 
 
 def check_options(*, tol: float, max_iter: int, time_limit: float | None) -> None:

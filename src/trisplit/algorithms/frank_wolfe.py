@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 from trisplit.algorithms.state import State
-from trisplit.arrays import Array, dot
+from trisplit.arrays import Array, dots
 from trisplit.errors import InputError
 from trisplit.problem import Problem, is_indicator
 
@@ -61,7 +61,7 @@ def frank_wolfe(problem: Problem, z0: Array, line_search: str = "exact") -> Iter
         f_z, u = f.value_and_grad(z)
         v = oracle.minimizer(u)
         d = v - z
-        slope, length = float(dot(u, d)), float(dot(d, d))
+        slope, length = dots((u, d), (d, d))
         along = lambda gamma, z=z, d=d: f.value(z + gamma * d)  # noqa: E731
         if line_search == "exact":
             gamma = _exact(along, f_z, slope)

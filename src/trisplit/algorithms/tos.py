@@ -5,17 +5,84 @@ f is smooth, possibly nonconvex; g and h are convex with cheap proximal maps.
 [YMS21] Yurtsever, Mangalick, Sra (2021), Three Operator Splitting with a Nonconvex Loss Function.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from trisplit.algorithms.state import State
 from trisplit.arrays import Array
-from trisplit.problem import Problem
+from trisplit.problem import Problem, Term
 from trisplit.steps import StepRule, as_step
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
+
+
+class Step(NamedTuple):
+    """What one iteration computes; `y` is the next one."""
+
+    z: Array
+    x: Array
+    u: Array
+    y: Array
+
+
+def tos_step(problem: "Problem | ProductProblem", y: Array, gamma: float, relax: float = 1.0) -> Step:
+    """Return z, x, u and the next y of Algorithm 1, with a constant step.
+
+    This is the body of the loop `tos`, for those who write the loop themselves: inside `jax.jit`, with `lax.scan` or
+    `lax.while_loop`, or inside `torch.compile`. It counts no calls. For Algorithm 2 pass
+    `trisplit.algorithms.product.ProductProblem(problem)`, and its `start(x0)` as the first y.
+
+    Parameters
+    ----------
+    problem : Problem
+        f, g and h.
+    y : array
+    gamma, relax : float
+        As in `tos`; Python numbers, not arrays.
+
+    Returns
+    -------
+    Step
+        z, x, u and the next y, a named tuple.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> problem = ts.Problem(lambda x: (((x - 3) ** 2).sum() / 2, x - 3), [ts.terms.Box(0, 1), ts.terms.L1(0.1)])
+    >>> y = np.zeros(2)
+    >>> for _ in range(50):
+    ...     z, x, u, y = ts.tos_step(problem, y, 0.5)
+    >>> z
+    array([1., 1.])
+
+    The same 50 iterations, compiled by JAX:
+
+    >>> def body(y, _):
+    ...     step = ts.tos_step(problem, y, 0.5)
+    ...     return step.y, step.z
+    >>> run = lambda y0: jax.lax.scan(body, y0, length=50)  # doctest: +SKIP
+    >>> y, zs = jax.jit(run)(jax.numpy.zeros(2))  # doctest: +SKIP
+    """
+    g, h, grad = problem.uncounted
+    return iterate(g, h, grad, y, gamma, relax)
+
+
+def iterate(g: Term, h: Term, grad: Callable[[Array], Array], y: Array, gamma: float, relax: float = 1.0) -> Step:
+    """Return what one iteration of Algorithm 1 computes."""
+    z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2
+    u = grad(z)
+    x = _backward(h, z, y, u, gamma)
+    return Step(z, x, u, _advance(y, z, x, relax))
+
+
+def _backward(h: Term, z: Array, y: Array, u: Array, gamma: float) -> Array:
+    return h.prox(2 * z - y - gamma * u, gamma)  # [YMS21] Alg. 1, line 3
+
+
+def _advance(y: Array, z: Array, x: Array, relax: float) -> Array:
+    return y - z + x if relax == 1.0 else y + relax * (x - z)  # [YMS21] Alg. 1, line 4
 
 
 def tos(
@@ -52,7 +119,7 @@ def tos(
     >>> state.z
     array([1., 1.])
     """
-    rule = as_step(step)
+    rule, relax = as_step(step), float(relax)
     f = problem.f
     g, h = problem.counted
     y = y0
@@ -65,10 +132,10 @@ def tos(
             # Scaling y - z with gamma keeps (y - z) / gamma, a subgradient of g at z, so z stays prox_{gamma g}(y).
             if trial != gamma:
                 y, gamma = z + (trial / gamma) * (y - z), trial
-            x = h.prox(2 * z - y - gamma * u, gamma)  # [YMS21] Alg. 1, line 3
+            x = _backward(h, z, y, u, gamma)
             state = State(t, z, x, y, u, gamma, f_z, memory)
             trial, memory = rule.judge(memory, state, f)
             if trial == gamma:
                 break
         yield state
-        y = y - z + x if relax == 1.0 else y + relax * (x - z)  # [YMS21] Alg. 1, line 4
+        y = _advance(y, z, x, relax)
