@@ -30,6 +30,8 @@ class Kind:
     @cached_property
     def xp(self):
         """The library, imported when it is first needed."""
+        # JAX gets two devices out of one processor, and the arrays live on the second: a default would be found out.
+        os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
         try:
             module = importlib.import_module(MODULES[self.library])
         except ImportError:
@@ -42,19 +44,29 @@ class Kind:
 
     @property
     def dtype(self):
-        return getattr(self.xp, self.precision)
+        made = getattr(self.xp, self.precision)
+        return made if self.library in ("torch", "array_api_strict") else np.dtype(made)
 
     @property
     def eps(self):
         return float(np.finfo(self.precision).eps)
 
+    @cached_property
+    def device(self):
+        """Where the arrays live: not the default device, where the library has another on every machine."""
+        if self.library == "jax":
+            return importlib.import_module("jax").devices()[-1]
+        return self.xp.Device("device1") if self.library == "array_api_strict" else "cpu"
+
     def array(self, values):
         """Return the numbers as an array of this kind, a copy."""
-        return self.xp.asarray(np.array(values, dtype=self.precision, order="K"), dtype=self.dtype)
+        plain = np.array(values, dtype=self.precision, order="K")
+        return self.xp.asarray(plain, dtype=self.dtype, device=self.device)
 
     def holds(self, x):
-        """Say whether `x` is an array of this kind."""
-        return library(x) == self.library and x.dtype == self.dtype
+        """Say whether `x` is an array of this kind, on its device."""
+        here = x.device if self.library != "torch" else x.device.type
+        return (library(x), x.dtype, here) == (self.library, self.dtype, self.device)
 
     def fact(self, max_examples, strategies):
         """Return a decorator: hypothesis draws arguments, for slow libraries a few times only."""

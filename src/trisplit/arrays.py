@@ -158,7 +158,11 @@ def to_numpy(x: Array) -> np.ndarray:
         return x
     if array_api_compat.is_torch_array(x):
         return x.detach().cpu().numpy()
-    return x.get() if array_api_compat.is_cupy_array(x) else np.asarray(x)  # pyright: ignore
+    if array_api_compat.is_cupy_array(x):
+        return x.get()  # pyright: ignore
+    if library(x) == "array_api_strict":
+        x = array_api_compat.to_device(x, namespace(x).Device("CPU_DEVICE"))
+    return np.asarray(x)
 
 
 def as_host(value: object) -> object:

@@ -97,7 +97,8 @@ class Adaptive:
         probe = problem.counted[0].prox(z - (1e-4 * size / slope) * u, 1e-4 * size / slope)
         moved = norm(probe - z)
         L = norm(problem.f.grad(probe) - u) / moved if moved > 0 else 0.0
-        return 1.0 / L if isfinite(L) and L * size > 1e-12 * slope else size / slope
+        # Rounding in u alone makes L size as large as 1e4 eps slope.
+        return 1.0 / L if isfinite(L) and L * size > 1e4 * eps(z) * slope else size / slope
 
     def propose(self, memory: Memory, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
         z_old, w_old, passed, growing, reversals, primal_mean, dual_mean, best, idle, patience, cap, tiny, floor = (
