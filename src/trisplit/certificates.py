@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from trisplit.algorithms.product import ProductProblem
 from trisplit.algorithms.state import State
-from trisplit.algorithms.tos import iterate
+from trisplit.algorithms.tos import FIXED, iterate
 from trisplit.arrays import Array, dot, namespace, norm
 from trisplit.errors import InputError
 from trisplit.problem import Problem, Term, is_indicator
@@ -110,8 +110,7 @@ def recompute(problem: Problem | ProductProblem, state: State) -> State:
     if isinstance(problem, Problem) and problem.oracle(state.z.shape) is not None:
         return state._replace(u=problem.f.grad(state.z), f_z=None)
     g, h = problem.counted
-    z, x, u, _ = iterate(g, h, problem.f.grad, state.y, state.gamma)
-    return state._replace(z=z, u=u, x=x, f_z=None)
+    return iterate(state.t, problem.f, g, h, state.y, state.gamma, FIXED, ())[0]
 
 
 def point(problem: Problem | ProductProblem, state: State) -> Array:

@@ -111,19 +111,28 @@ class Function:
         return None if constant is None else float(constant)
 
 
+class Uncounted(Function):
+    """The gradient of f, for iterations that need no value and count no calls."""
+
+    def __init__(self, grad: Callable[[Array], Array]) -> None:
+        self._grad = grad
+
+    def grad(self, x: Array) -> Array:
+        return self._grad(x)
+
+
 class CountedTerm:
     """A term whose proximal map is counted, as `maps` of them; everything else is the term's own."""
 
     def __init__(self, source: Term, counts: Counts, maps: int = 1) -> None:
-        self.source, self.counts, self.maps = source, counts, maps
-        self._prox = source.prox
+        source_prox = source.prox
 
-    def prox(self, x: Array, gamma: float) -> Array:
-        self.counts.prox += self.maps
-        return self._prox(x, gamma)
+        def prox(x: Array, gamma: float) -> Array:
+            counts.prox += maps
+            return source_prox(x, gamma)
 
-    def value(self, x: Array) -> float:
-        return float(self.source.value(x))
+        # Not a method: it is called in every iteration, and names of a closure are found faster than attributes.
+        self.prox, self.value = prox, source.value
 
 
 def is_indicator(term: Term) -> bool:
@@ -194,9 +203,9 @@ class Problem:
         return CountedTerm(self.g, self.counts), CountedTerm(self.h, self.counts)
 
     @property
-    def uncounted(self) -> tuple[Term, Term, Callable[[Array], Array]]:
-        """G, h and the gradient of f, without the counting: a compiler takes a counter for a constant."""
-        return self.g, self.h, self.f.uncounted_grad
+    def uncounted(self) -> tuple[Function, Term, Term]:
+        """F, of which only the gradient is asked, g and h without counting: a compiler takes counters for constants."""
+        return Uncounted(self.f.uncounted_grad), self.g, self.h
 
     @cached_property
     def _oracle(self) -> JointOracle | None:

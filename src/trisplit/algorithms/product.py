@@ -7,14 +7,14 @@ It is Algorithm 1 in the product space of m + 1 copies x^(0), ..., x^(m), an arr
 The proximal map of the bracket acts copy by copy, that of the indicator is the mean of the copies.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from trisplit.algorithms.state import State
 from trisplit.algorithms.tos import tos
 from trisplit.arrays import Array, namespace
-from trisplit.problem import CountedTerm, Function, Problem, Term
+from trisplit.problem import CountedTerm, Function, Problem, Term, Uncounted
 from trisplit.steps import StepRule
 
 
@@ -96,10 +96,10 @@ class ProductProblem:
         return CountedTerm(self.g, self.base.counts, len(self.base.terms)), self.h
 
     @property
-    def uncounted(self) -> tuple[Separate, Consensus, Callable[[Array], Array]]:
-        """G, h and the gradient of f, without the counting."""
+    def uncounted(self) -> tuple[Function, Separate, Consensus]:
+        """The gradient of f, g and h, without the counting."""
         grad, copies = self.base.f.uncounted_grad, len(self.base.terms) + 1
-        return Separate(self.base.terms), self.h, lambda x: embed(grad(x[0, ...]), copies)
+        return Uncounted(lambda x: embed(grad(x[0, ...]), copies)), Separate(self.base.terms), self.h
 
     def start(self, x0: Array) -> Array:
         """Return m + 1 copies of `x0`."""

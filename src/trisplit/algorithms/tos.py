@@ -5,17 +5,20 @@ f is smooth, possibly nonconvex; g and h are convex with cheap proximal maps.
 [YMS21] Yurtsever, Mangalick, Sra (2021), Three Operator Splitting with a Nonconvex Loss Function.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from trisplit.algorithms.state import State
 from trisplit.arrays import Array
-from trisplit.problem import Problem, Term
-from trisplit.steps import StepRule, as_step
+from trisplit.problem import Function, Problem, Term
+from trisplit.steps import Constant, StepRule, as_step
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
+
+
+FIXED = Constant(1.0)  # keeps the gamma that it is given
 
 
 class Step(NamedTuple):
@@ -65,24 +68,9 @@ def tos_step(problem: "Problem | ProductProblem", y: Array, gamma: float, relax:
     >>> run = lambda y0: jax.lax.scan(body, y0, length=50)  # doctest: +SKIP
     >>> y, zs = jax.jit(run)(jax.numpy.zeros(2))  # doctest: +SKIP
     """
-    g, h, grad = problem.uncounted
-    return iterate(g, h, grad, y, gamma, relax)
-
-
-def iterate(g: Term, h: Term, grad: Callable[[Array], Array], y: Array, gamma: float, relax: float = 1.0) -> Step:
-    """Return what one iteration of Algorithm 1 computes."""
-    z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2
-    u = grad(z)
-    x = _backward(h, z, y, u, gamma)
-    return Step(z, x, u, _advance(y, z, x, relax))
-
-
-def _backward(h: Term, z: Array, y: Array, u: Array, gamma: float) -> Array:
-    return h.prox(2 * z - y - gamma * u, gamma)  # [YMS21] Alg. 1, line 3
-
-
-def _advance(y: Array, z: Array, x: Array, relax: float) -> Array:
-    return y - z + x if relax == 1.0 else y + relax * (x - z)  # [YMS21] Alg. 1, line 4
+    f, g, h = problem.uncounted
+    state, y, _ = iterate(1, f, g, h, y, gamma, FIXED, (), relax)
+    return Step(state.z, state.x, state.u, y)
 
 
 def tos(
@@ -125,17 +113,34 @@ def tos(
     y = y0
     gamma, memory = rule.start(problem, y)
     for t in count(1):
-        z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2
-        f_z, u = f.value_and_grad(z) if rule.needs_value else (None, f.grad(z))
-        trial, memory = rule.propose(memory, z, y, gamma)
-        while True:
-            # Scaling y - z with gamma keeps (y - z) / gamma, a subgradient of g at z, so z stays prox_{gamma g}(y).
-            if trial != gamma:
-                y, gamma = z + (trial / gamma) * (y - z), trial
-            x = _backward(h, z, y, u, gamma)
-            state = State(t, z, x, y, u, gamma, f_z, memory)
-            trial, memory = rule.judge(memory, state, f)
-            if trial == gamma:
-                break
+        state, y, memory = iterate(t, f, g, h, y, gamma, rule, memory, relax)
+        gamma = state.gamma
         yield state
-        y = _advance(y, z, x, relax)
+
+
+def iterate(
+    t: int,
+    f: Function,
+    g: Term,
+    h: Term,
+    y: Array,
+    gamma: float,
+    rule: StepRule,
+    memory: tuple,
+    relax: float = 1.0,
+) -> tuple[State, Array, tuple]:
+    """Return iteration t of Algorithm 1, the next y, and what the step rule remembers."""
+    z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2
+    f_z, u = f.value_and_grad(z) if rule.needs_value else (None, f.grad(z))
+    trial, memory = rule.propose(memory, z, y, gamma)
+    while True:
+        # Scaling y - z with gamma keeps (y - z) / gamma, a subgradient of g at z, so z stays prox_{gamma g}(y).
+        if trial != gamma:
+            y, gamma = z + (trial / gamma) * (y - z), trial
+        x = h.prox(2 * z - y - gamma * u, gamma)  # [YMS21] Alg. 1, line 3
+        state = State(t, z, x, y, u, gamma, f_z, memory)
+        trial, memory = rule.judge(memory, state, f)
+        if trial == gamma:
+            break
+    y = y - z + x if relax == 1.0 else y + relax * (x - z)  # [YMS21] Alg. 1, line 4
+    return state, y, memory
