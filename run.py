@@ -2,6 +2,7 @@
 
 python3 run.py solve nug30     any command of trisplit
 python3 run.py test [...]      the tests; what follows goes to pytest
+python3 run.py backends [...]  the tests on PyTorch, JAX and array-api-strict
 python3 run.py docs            the documentation, into docs/_build
 """
 
@@ -21,7 +22,7 @@ def set_up(extra):
     """Install the package with `extra` into .venv, unless that was done for this pyproject.toml already."""
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
         stamp = hashlib.sha256(file.read() + sys.version.encode()).hexdigest()
-    mark = os.path.join(VENV, "installed-" + (extra or "core"))
+    mark = os.path.join(VENV, "installed-" + (extra.replace(",", "-") or "core"))
     if os.path.exists(mark):
         with open(mark) as file:
             if file.read() == stamp:
@@ -50,13 +51,16 @@ def main(arguments):
         return __doc__
     kind, rest = arguments[0], arguments[1:]
     try:
-        set_up(kind if kind in ("test", "docs") else "")
+        set_up({"test": "test", "backends": "test,backends", "docs": "docs"}.get(kind, ""))
     except subprocess.CalledProcessError as error:
         return "installation failed (see above): pip exited with {}".format(error.returncode)
     commands = {
         "test": [PYTHON, "-m", "pytest"] + rest,
+        "backends": [PYTHON, "-m", "pytest", "tests/backends"] + rest,
         "docs": [PYTHON, "-m", "sphinx", "--fail-on-warning", "-b", "html", "docs", "docs/_build/html"] + rest,
     }
+    if kind == "backends":
+        os.environ["TRISPLIT_BACKENDS"] = "1"  # a library that is missing is a failure, not a skip
     command = commands.get(kind, [os.path.join(BIN, "trisplit")] + arguments)
     try:
         return subprocess.call(command, cwd=ROOT if kind in commands else None)

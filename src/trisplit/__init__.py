@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 from trisplit import algorithms, certificates, qap, steps, terms, theory
 from trisplit.algorithms.product import product
 from trisplit.algorithms.state import State
-from trisplit.algorithms.tos import tos
+from trisplit.algorithms.tos import Step, tos, tos_step
 from trisplit.errors import InputError
 from trisplit.problem import Problem, Smooth, Term
 from trisplit.result import Certificate, Guarantee, Result, Status, Trace
@@ -25,6 +25,7 @@ __all__ = [
     "Smooth",
     "State",
     "Status",
+    "Step",
     "Term",
     "Trace",
     "algorithms",
@@ -36,4 +37,5 @@ __all__ = [
     "terms",
     "theory",
     "tos",
+    "tos_step",
 ]

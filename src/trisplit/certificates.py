@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from trisplit.algorithms.product import ProductProblem
 from trisplit.algorithms.state import State
+from trisplit.algorithms.tos import FIXED, iterate
 from trisplit.arrays import Array, dot, namespace, norm
 from trisplit.errors import InputError
 from trisplit.problem import Problem, Term, is_indicator
@@ -81,7 +82,7 @@ def bound(problem: Problem | ProductProblem, state: State) -> float | None:
         support = base.support(-namespace(d).sum(d, axis=0) / gamma - shift)
         if support is None:
             return None
-        moved = _difference(base.terms, [point] * len(base.terms), list(z[1:, ...]))
+        moved = _difference(base.terms, [point] * len(base.terms), problem.reached(z))
         return float(dot(state.y - d, d)) / gamma + support + float(dot(shift, point)) + moved
     support = problem.support(-d)
     if support is None:
@@ -111,10 +112,7 @@ def recompute(problem: Problem | ProductProblem, state: State) -> State:
     if isinstance(problem, Problem) and problem.oracle(state.z.shape) is not None:
         return state._replace(u=problem.f.grad(state.z), f_z=None)
     g, h = problem.counted
-    z = g.prox(state.y, state.gamma)
-    u = problem.f.grad(z)
-    x = h.prox(2 * z - state.y - state.gamma * u, state.gamma)
-    return state._replace(z=z, u=u, x=x, f_z=None)
+    return iterate(state.t, problem.f, g, h, state.y, state.gamma, FIXED, ())[0]
 
 
 def point(problem: Problem | ProductProblem, state: State) -> Array:
@@ -128,14 +126,16 @@ def objective(problem: Problem | ProductProblem, state: State) -> float:
         f_z = problem.f.value(state.z) if state.f_z is None else state.f_z
         return f_z + problem.nonsmooth(state.z, (state.z, state.x))
     x = state.x[0, ...]
-    return problem.base.f.value(x) + problem.base.nonsmooth(x, list(state.z[1:, ...]))
+    return problem.base.f.value(x) + problem.base.nonsmooth(x, problem.reached(state.z))
 
 
 def _infeasibility(problem: Problem | ProductProblem, state: State) -> float:
     if isinstance(problem, Problem):
         return _distance(problem.h, state.z, state.x)
     x = state.x[0, ...]
-    return sum(_distance(t, x, z) ** 2 for t, z in zip(problem.base.terms, state.z[1:, ...], strict=True)) ** 0.5
+    return (
+        sum(_distance(t, x, z) ** 2 for t, z in zip(problem.base.terms, problem.reached(state.z), strict=True)) ** 0.5
+    )
 
 
 def _distance(term: Term, at: Array, reached: Array) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from trisplit.algorithms.product import ProductProblem
 from trisplit.algorithms.state import State
-from trisplit.arrays import Array, all_finite
+from trisplit.arrays import Array, all_finite, is_numerical_failure
 from trisplit.certificates import certify, objective, point, recompute
 from trisplit.checkpoint import Checkpoint, Json
 from trisplit.errors import InputError
@@ -259,8 +259,10 @@ class Driver:
 
 
 def _next_or_none(states: Iterator[State]) -> State | None:
-    """Return the next state, None if it cannot be computed: Python numbers and LAPACK raise where arrays become NaN."""
+    """Return the next state, None if it cannot be computed."""
     try:
         return next(states)
-    except (ArithmeticError, np.linalg.LinAlgError):
+    except Exception as error:
+        if not is_numerical_failure(error):
+            raise
         return None

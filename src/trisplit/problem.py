@@ -10,7 +10,7 @@ from functools import cached_property
 from math import inf, isfinite
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from trisplit.arrays import Array, all_finite, namespace
+from trisplit.arrays import Array, all_finite, kind_of, misfits, namespace
 from trisplit.errors import InputError
 from trisplit.terms import JointOracle, Zero, find_joint_oracle
 from trisplit.terms.base import Shape
@@ -82,6 +82,11 @@ class Function:
         value, grad = self._both(x)
         return float(value), grad
 
+    @property
+    def uncounted_grad(self) -> Callable[[Array], Array]:
+        """The gradient as a function that counts nothing."""
+        return self._grad
+
     def keep_dtype(self, dtype: object) -> None:
         """Hand out gradients in `dtype` from now on: data of higher precision inside f must not raise the iterates'."""
         grad, both = self._grad, self._both
@@ -108,19 +113,28 @@ class Function:
         return None if constant is None else float(constant)
 
 
-@dataclass(frozen=True)
+class Uncounted(Function):
+    """The gradient of f, for iterations that need no value and count no calls."""
+
+    def __init__(self, grad: Callable[[Array], Array]) -> None:
+        self._grad = grad
+
+    def grad(self, x: Array) -> Array:
+        return self._grad(x)
+
+
 class CountedTerm:
-    """A term whose proximal map is counted; everything else is the term's own."""
+    """A term whose proximal map is counted, as `maps` of them; everything else is the term's own."""
 
-    source: Term
-    counts: Counts
+    def __init__(self, source: Term, counts: Counts, maps: int = 1) -> None:
+        source_prox = source.prox
 
-    def prox(self, x: Array, gamma: float) -> Array:
-        self.counts.prox += 1
-        return self.source.prox(x, gamma)
+        def prox(x: Array, gamma: float) -> Array:
+            counts.prox += maps
+            return source_prox(x, gamma)
 
-    def value(self, x: Array) -> float:
-        return float(self.source.value(x))
+        # Not a method: it is called in every iteration, and names of a closure are found faster than attributes.
+        self.prox, self.value = prox, source.value
 
 
 def is_indicator(term: Term) -> bool:
@@ -195,6 +209,11 @@ class Problem:
         """The terms g and h with their proximal maps counted."""
         return CountedTerm(self.g, self.counts), CountedTerm(self.h, self.counts)
 
+    @property
+    def uncounted(self) -> tuple[Function, Term, Term]:
+        """F, of which only the gradient is asked, g and h without counting: a compiler takes counters for constants."""
+        return Uncounted(self.f.uncounted_grad), self.g, self.h
+
     @cached_property
     def _oracle(self) -> JointOracle | None:
         return find_joint_oracle(self.g, self.h) if len(self.terms) == 2 else None
@@ -237,30 +256,33 @@ class Problem:
         """Raise an `InputError` if f or a term does not fit `x0`; return value and gradient of f at prox_g(x0)."""
         if not all_finite(x0):
             raise InputError("`x0` holds NaN or inf; start from finite numbers")
+        shape = tuple(x0.shape)
         for i, term in enumerate(self.terms):
             name = f"`terms[{i}]` ({type(term).__name__})"
             try:
                 moved = CountedTerm(term, self.counts).prox(x0, 1.0)
             except InputError:
                 raise
-            except (ValueError, IndexError, TypeError) as error:
-                text = f"{name} does not fit x0 of shape {x0.shape}: {_one_line(error)}"
+            except misfits(x0) as error:
+                text = f"{name} does not fit x0 of shape {shape}: {_one_line(error)}"
                 raise InputError(f"{text}; give the term and x0 equal sizes") from error
-            if getattr(moved, "shape", None) != x0.shape:
-                raise InputError(
-                    f"{name} turns shape {x0.shape} into {getattr(moved, 'shape', None)}; fix its prox or x0"
-                )
-            diameter(term, x0.shape)  # a capability of the wrong form is an error now, not in the middle of the run
-            lipschitz(term, x0.shape)
+            if _shape(moved) != shape:
+                raise InputError(f"{name} turns shape {shape} into {_shape(moved)}; fix its prox or x0")
+            if kind_of(moved) != kind_of(x0):
+                raise InputError(f"{name} turns {kind_of(x0)} into {kind_of(moved)}; fix its prox or x0")
+            diameter(term, shape)  # a capability of the wrong form is an error now, not in the middle of the run
+            lipschitz(term, shape)
         start = self.counted[0].prox(x0, 1.0)
         try:
             value, grad = self.f.value_and_grad(start)
-        except (ValueError, IndexError, TypeError) as error:
-            text = f"`f` fails at an array of shape {x0.shape}: {_one_line(error)}"
+        except misfits(x0) as error:
+            text = f"`f` fails at an array of shape {shape}: {_one_line(error)}"
             raise InputError(f"{text}; change x0's shape, or let `f` return (value, gradient) for it") from error
-        if getattr(grad, "shape", None) != x0.shape:
+        if _shape(grad) != shape:
+            raise InputError(f"the gradient of `f` has shape {_shape(grad)} where x has {shape}; make them equal")
+        if kind_of(grad) != kind_of(x0):
             raise InputError(
-                f"the gradient of `f` has shape {getattr(grad, 'shape', None)} where x has {x0.shape}; make them equal"
+                f"the gradient of `f` is an array of {kind_of(grad)} where x is of {kind_of(x0)}; convert one of them"
             )
         xp = namespace(x0)
         if not xp.isdtype(grad.dtype, ("real floating", "integral")):
@@ -268,6 +290,11 @@ class Problem:
         if grad.dtype != x0.dtype:
             self.f.keep_dtype(x0.dtype)
         return value, grad
+
+
+def _shape(array: object) -> Shape | None:
+    shape = getattr(array, "shape", None)
+    return shape if shape is None else tuple(shape)
 
 
 def _one_line(error: Exception) -> str:

@@ -178,5 +178,5 @@ class Result:
             f"Result(fun={self.fun:.6g}, success={self.success}, status={self.status.name}, nit={self.nit}, "
             f"stationarity={self.certificate.stationarity:.3g} ({self.certificate.kind}), "
             f"infeasibility={self.certificate.infeasibility:.3g}, elapsed={self.elapsed:.3g} s, "
-            f"x of shape {self.x.shape})"
+            f"x of shape {tuple(self.x.shape)})"
         )

@@ -12,7 +12,7 @@ import numpy as np
 from trisplit import checkpoint as checkpoints
 from trisplit.algorithms.product import ProductProblem, product
 from trisplit.algorithms.tos import tos
-from trisplit.arrays import Array, as_floating, namespace, norm, to_numpy
+from trisplit.arrays import Array, as_floating, fresh_copy, norm, to_numpy
 from trisplit.driver import Callback, Driver
 from trisplit.errors import InputError
 from trisplit.problem import Problem, Smooth, Term, ValueAndGrad
@@ -171,9 +171,9 @@ def _checked_start(x0: object) -> Array:
     except (TypeError, ValueError) as error:
         came = f"`x0` must be an array of real numbers, got {type(x0).__name__} ({error})"
         raise InputError(f"{came}; pass numbers, in rows of equal length") from error
-    if array.size == 0:
-        raise InputError(f"`x0` is empty, of shape {array.shape}; give at least one number")
-    return namespace(array).asarray(array, copy=True)
+    if 0 in array.shape:
+        raise InputError(f"`x0` is empty, of shape {tuple(array.shape)}; give at least one number")
+    return fresh_copy(array)
 
 
 def check_options(*, tol: float, max_iter: int, time_limit: float | None) -> None:

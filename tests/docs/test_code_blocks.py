@@ -1,7 +1,8 @@
 """The documentation is true: its Python blocks run and print what the page shows, and its links lead somewhere.
 
 A fenced `python` block is an example. The blocks of a page run in order, in one namespace and an empty folder. A block
-marked `output` that follows is what they print; `...` in it stands for anything.
+marked `output` that follows is what they print; `...` in it stands for anything. Blocks that need PyTorch or JAX are
+left out here; `tests/backends/` runs the pages that have them.
 """
 
 import re
@@ -20,12 +21,14 @@ from trisplit.cli import commands
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {path.relative_to(ROOT).as_posix(): path for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])}
 WITH_EXAMPLES = ["README.md", "CONTRIBUTING.md"] + [
-    f"docs/{page}.md" for page in ("index", "quickstart", "certificates", "steps", "terms", "qap", "mathematics")
+    f"docs/{page}.md"
+    for page in ("index", "quickstart", "bring-your-own-f", "certificates", "steps", "terms", "qap", "mathematics")
 ]
 
 FENCE = re.compile(r"^(?P<marks>`{3,}|~{3,})(?P<language>\S*)")
 CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+BACKENDS = re.compile(r"\b(?:torch|jax)\b|_(?:torch|jax)\b|\bjnp\b")
 COMMAND = re.compile(r"^(?:\$ )?(?:trisplit|python3 run\.py) ([a-z]\S*)", re.MULTILINE)
 REPOSITORY_PATH = re.compile(r"(?:docs|src|tests|tools)/[\w./-]*|[\w-]+\.md|CITATION\.cff|pyproject\.toml|run\.py")
 
@@ -70,14 +73,17 @@ def run(path, block, namespace):
     return printed.getvalue()
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_examples_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch):
+def needs_backends(block):
+    return block.language == "python" and BACKENDS.search(block.text) is not None
+
+
+def check_examples(page, leave_out=lambda block: False):
+    """Run the examples of a page and compare what they print."""
     path = PAGES[page]
     blocks, _ = split(path)
-    monkeypatch.chdir(tmp_path)
     namespace = {"__name__": page}
     for block, following in pairwise([*blocks, Block("", 0, "")]):
-        if block.language != "python":
+        if block.language != "python" or leave_out(block):
             continue
         printed = run(path, block, namespace)
         if following.language == "output":
@@ -85,6 +91,12 @@ def test_examples_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch)
             assert same, f"{path}:{following.line}: the page shows\n{following.text}but the example prints\n{printed}"
         elif page != "README.md":
             assert not printed, f"{path}:{block.line}: show in an `output` block what is printed:\n{printed}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check_examples(page, leave_out=needs_backends)
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES)
@@ -123,7 +135,7 @@ def test_files_that_the_text_names_exist(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_exist(page):
-    known = {*commands, "test", "docs"}
+    known = {*commands, "test", "backends", "docs"}
     for block in split(PAGES[page])[0]:
         for command in COMMAND.findall(block.text):
             assert command in known, f"{page}:{block.line}: there is no command {command!r}"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 from trisplit.algorithms.state import State
-from trisplit.arrays import Array, dot, norm
+from trisplit.arrays import Array, dots, eps, norm
 from trisplit.errors import InputError
 from trisplit.problem import Problem, is_indicator
 
@@ -59,17 +59,17 @@ def frank_wolfe(problem: Problem, z0: Array, line_search: str = "exact") -> Iter
     f = problem.f
     if line_search == "short" and f.lipschitz is None:
         raise InputError("`line_search='short'` needs `f.lipschitz`; declare it or use 'backtracking'")
-    z, L = z0, f.lipschitz if line_search == "short" else None
+    z, L, tiny = z0, f.lipschitz if line_search == "short" else None, eps(z0)
     for t in count(1):
         f_z, u = f.value_and_grad(z)
         v = oracle.minimizer(u)
         d = v - z
-        slope, length = float(dot(u, d)), float(dot(d, d))
+        slope, length = dots((u, d), (d, d))
         along = lambda gamma, z=z, d=d: f.value(z + gamma * d)  # noqa: E731
         if line_search == "exact":
             gamma = _exact(along, f_z, slope)
         else:
-            gamma, L = _quadratic_model(along, f_z, slope, length, L, fixed=line_search == "short")
+            gamma, L = _quadratic_model(along, f_z, slope, length, L, tiny, fixed=line_search == "short")
         yield State(t, z, v, z, u, gamma, f_z)
         z = z + gamma * d
 
@@ -83,18 +83,26 @@ def _exact(along: Callable[[float], float], f_z: float, slope: float) -> float:
 
 
 def _quadratic_model(
-    along: Callable[[float], float], f_z: float, slope: float, length: float, L: float | None, *, fixed: bool
+    along: Callable[[float], float],
+    f_z: float,
+    slope: float,
+    length: float,
+    L: float | None,
+    tiny: float,
+    *,
+    fixed: bool,
 ) -> tuple[float, float | None]:
     """Return the minimiser over [0, 1] of slope gamma + L gamma^2 length / 2, and L; search L unless it is fixed."""
     if length == 0.0 or slope >= 0.0:
         return 0.0, L
     if L is None:
-        L = max(2.0 * (along(1e-3) - f_z - 1e-3 * slope) / (1e-6 * length), 1e-3 * -slope / length)
+        probe = max(1e-3, tiny**0.25)  # a shorter one would measure rounding
+        L = max(2.0 * (along(probe) - f_z - probe * slope) / (probe**2 * length), 1e-3 * -slope / length)
     elif not fixed:
         L *= SHRINK
     while True:
         gamma = 1.0 if L * length <= -slope else -slope / (L * length)
         model = f_z + gamma * slope + 0.5 * L * gamma**2 * length
-        if fixed or along(gamma) <= model + 1e-14 * abs(f_z):
+        if fixed or along(gamma) <= model + 50.0 * tiny * abs(f_z):
             return gamma, L
         L *= GROWTH

@@ -14,7 +14,7 @@ from functools import cached_property
 from trisplit.algorithms.state import State
 from trisplit.algorithms.tos import tos
 from trisplit.arrays import Array, namespace
-from trisplit.problem import Counts, Function, Problem, Term
+from trisplit.problem import CountedTerm, Function, Problem, Term, Uncounted
 from trisplit.steps import StepRule
 
 
@@ -29,18 +29,20 @@ class FirstCopy:
         return self.f.value(x[0, ...])
 
     def grad(self, x: Array) -> Array:
-        return self._embed(self.f.grad(x[0, ...]))
+        return embed(self.f.grad(x[0, ...]), self.copies)
 
     def value_and_grad(self, x: Array) -> tuple[float, Array]:
         value, grad = self.f.value_and_grad(x[0, ...])
-        return value, self._embed(grad)
+        return value, embed(grad, self.copies)
 
     def seen_part(self, d: Array) -> Array:
         return d[0, ...]
 
-    def _embed(self, grad: Array) -> Array:
-        xp = namespace(grad)
-        return xp.stack([grad] + [xp.zeros_like(grad)] * (self.copies - 1))
+
+def embed(grad: Array, copies: int) -> Array:
+    """Return the gradient in the first of so many copies, and zero in the others."""
+    xp = namespace(grad)
+    return xp.stack([grad] + [xp.zeros_like(grad)] * (copies - 1))
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,11 @@ class Separate:
     """0 + g_1(x^(1)) + ... + g_m(x^(m))."""
 
     terms: tuple[Term, ...]
-    counts: Counts
 
     def value(self, x: Array) -> float:
         return sum(float(term.value(x[i, ...])) for i, term in enumerate(self.terms, start=1))
 
     def prox(self, x: Array, gamma: float) -> Array:
-        self.counts.prox += len(self.terms)
         moved = [term.prox(x[i, ...], gamma) for i, term in enumerate(self.terms, start=1)]
         return namespace(x).stack([x[0, ...], *moved])
 
@@ -84,20 +84,30 @@ class ProductProblem:
 
     @cached_property
     def g(self) -> Separate:
-        return Separate(self.base.terms, self.base.counts)
+        return Separate(self.base.terms)
 
     @property
     def h(self) -> Consensus:
         return Consensus()
 
+    @cached_property
+    def counted(self) -> tuple[CountedTerm, Consensus]:
+        """G and h; the first counts as the proximal maps of all terms of the base problem, the mean as none."""
+        return CountedTerm(self.g, self.base.counts, len(self.base.terms)), self.h
+
     @property
-    def counted(self) -> tuple[Separate, Consensus]:
-        """The terms g and h; the first counts the proximal maps of the base problem's terms by itself."""
-        return self.g, self.h
+    def uncounted(self) -> tuple[Function, Separate, Consensus]:
+        """The gradient of f, g and h, without the counting."""
+        grad, copies = self.base.f.uncounted_grad, len(self.base.terms) + 1
+        return Uncounted(lambda x: embed(grad(x[0, ...]), copies)), Separate(self.base.terms), self.h
 
     def start(self, x0: Array) -> Array:
         """Return m + 1 copies of `x0`."""
         return namespace(x0).stack([x0] * (len(self.base.terms) + 1))
+
+    def reached(self, z: Array) -> list[Array]:
+        """Return the copies z^(1), ..., z^(m), where the proximal maps of the terms arrived."""
+        return [z[i, ...] for i in range(1, z.shape[0])]
 
 
 def product(

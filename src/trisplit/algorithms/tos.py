@@ -7,16 +7,71 @@ f is smooth, possibly nonconvex; g and h are convex with cheap proximal maps.
 
 from collections.abc import Iterator
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from trisplit.algorithms.state import State
 from trisplit.arrays import Array
 from trisplit.errors import InputError
-from trisplit.problem import Problem
-from trisplit.steps import StepRule, as_step
+from trisplit.problem import Function, Problem, Term
+from trisplit.steps import Constant, StepRule, as_step
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
+
+
+FIXED = Constant(1.0)  # keeps the gamma that it is given
+
+
+class Step(NamedTuple):
+    """What one iteration computes; `y` is the next one."""
+
+    z: Array
+    x: Array
+    u: Array
+    y: Array
+
+
+def tos_step(problem: "Problem | ProductProblem", y: Array, gamma: float, relax: float = 1.0) -> Step:
+    """Return z, x, u and the next y of Algorithm 1, with a constant step.
+
+    This is the body of the loop `tos`, for those who write the loop themselves: inside `jax.jit`, with `lax.scan` or
+    `lax.while_loop`, or inside `torch.compile`. It counts no calls. For Algorithm 2 pass
+    `trisplit.algorithms.product.ProductProblem(problem)`, and its `start(x0)` as the first y.
+
+    Parameters
+    ----------
+    problem : Problem
+        f, g and h.
+    y : array
+    gamma, relax : float
+        As in `tos`; Python numbers, not arrays.
+
+    Returns
+    -------
+    Step
+        z, x, u and the next y, a named tuple.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> problem = ts.Problem(lambda x: (((x - 3) ** 2).sum() / 2, x - 3), [ts.terms.Box(0, 1), ts.terms.L1(0.1)])
+    >>> y = np.zeros(2)
+    >>> for _ in range(50):
+    ...     z, x, u, y = ts.tos_step(problem, y, 0.5)
+    >>> z
+    array([1., 1.])
+
+    The same 50 iterations, compiled by JAX:
+
+    >>> def body(y, _):
+    ...     step = ts.tos_step(problem, y, 0.5)
+    ...     return step.y, step.z
+    >>> run = lambda y0: jax.lax.scan(body, y0, length=50)  # doctest: +SKIP
+    >>> y, zs = jax.jit(run)(jax.numpy.zeros(2))  # doctest: +SKIP
+    """
+    f, g, h = problem.uncounted
+    state, y, _ = iterate(1, f, g, h, y, gamma, FIXED, (), relax)
+    return Step(state.z, state.x, state.u, y)
 
 
 def tos(
@@ -60,7 +115,7 @@ def tos(
     >>> state.z
     array([1., 1.])
     """
-    rule = as_step(step)
+    rule, relax = as_step(step), float(relax)
     if isinstance(problem, Problem) and len(problem.terms) > 2:
         raise InputError(f"Algorithm 1 takes two terms, got {len(problem.terms)}; use `ts.product` or `ts.minimize`")
     if not 0 < relax < 2:
@@ -75,17 +130,36 @@ def tos(
         z, x, y = resume.z, resume.x, resume.y
         y = y - z + x if relax == 1.0 else y + relax * (x - z)
     for t in count(t0):
-        z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2
-        f_z, u = f.value_and_grad(z) if rule.needs_value else (None, f.grad(z))
-        trial, memory = rule.propose(memory, z, y, gamma)
-        while True:
-            # Scaling y - z with gamma keeps (y - z) / gamma, a subgradient of g at z, so z stays prox_{gamma g}(y).
-            if trial != gamma:
-                y, gamma = z + (trial / gamma) * (y - z), trial
-            x = h.prox(2 * z - y - gamma * u, gamma)  # [YMS21] Alg. 1, line 3
-            state = State(t, z, x, y, u, gamma, f_z, memory)
-            trial, memory = rule.judge(memory, state, f)
-            if trial == gamma:
-                break
-        yield state if memory is state.memory else state._replace(memory=memory)
-        y = y - z + x if relax == 1.0 else y + relax * (x - z)  # [YMS21] Alg. 1, line 4
+        state, y, memory = iterate(t, f, g, h, y, gamma, rule, memory, relax)
+        gamma = state.gamma
+        yield state
+
+
+def iterate(
+    t: int,
+    f: Function,
+    g: Term,
+    h: Term,
+    y: Array,
+    gamma: float,
+    rule: StepRule,
+    memory: tuple,
+    relax: float = 1.0,
+) -> tuple[State, Array, tuple]:
+    """Return iteration t of Algorithm 1, the next y, and what the step rule remembers."""
+    z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2
+    f_z, u = f.value_and_grad(z) if rule.needs_value else (None, f.grad(z))
+    trial, memory = rule.propose(memory, z, y, gamma)
+    while True:
+        # Scaling y - z with gamma keeps (y - z) / gamma, a subgradient of g at z, so z stays prox_{gamma g}(y).
+        if trial != gamma:
+            y, gamma = z + (trial / gamma) * (y - z), trial
+        x = h.prox(2 * z - y - gamma * u, gamma)  # [YMS21] Alg. 1, line 3
+        state = State(t, z, x, y, u, gamma, f_z, memory)
+        trial, memory = rule.judge(memory, state, f)
+        if trial == gamma:
+            break
+    if memory is not state.memory:
+        state = state._replace(memory=memory)
+    y = y - z + x if relax == 1.0 else y + relax * (x - z)  # [YMS21] Alg. 1, line 4
+    return state, y, memory

@@ -17,13 +17,18 @@ Three mechanisms, none of which needs a constant from the user.
    moves are not small, the step is halved and capped there; if they are small the iterates creep and the cap is lifted.
 
 Each reversal between growth and shrinkage makes further changes smaller, so gamma settles.
+
+The decisions are Python's, so numbers come to the host; a GPU is waited for four times in an iteration without
+backtracking. `tos` asks for f(z); `propose` for the lengths of the moves, of z and of w, all at once; `judge`, once for
+each trial, for ||d||^2 and <grad f(z), d> at once, and for f(x). In Algorithm 2, where the curvature is negative, the
+part of d that f sees is one more.
 """
 
 from dataclasses import dataclass
 from math import exp, inf, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
-from trisplit.arrays import Array, dot, eps, norm
+from trisplit.arrays import Array, dots, eps, norm, norms
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
@@ -88,13 +93,15 @@ class Adaptive:
 
     @staticmethod
     def _first(problem: "Problem | ProductProblem", z: Array, u: Array) -> float:
-        size, slope = max(norm(z), 1.0), norm(u)
+        size, slope = norms(z, u)
+        size = max(size, 1.0)
         if not isfinite(slope) or slope == 0.0:
             return 1.0
         probe = problem.counted[0].prox(z - (1e-4 * size / slope) * u, 1e-4 * size / slope)
         moved = norm(probe - z)
         L = norm(problem.f.grad(probe) - u) / moved if moved > 0 else 0.0
-        return 1.0 / L if isfinite(L) and L * size > 1e-12 * slope else size / slope
+        # Rounding in u alone makes L size as large as 1e4 eps slope.
+        return 1.0 / L if isfinite(L) and L * size > 1e4 * eps(z) * slope else size / slope
 
     def propose(self, memory: Memory, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
         (
@@ -117,10 +124,10 @@ class Adaptive:
         if z_old is None or w_old is None:
             return gamma, Memory(*memory)._replace(z=z, w=w)
         z_move, w_move = z - z_old, w - w_old
-        primal, dual, move = norm(z_move), norm(w_move), norm(z_move + w_move)
+        primal, dual, move, z_size, w_size = norms(z_move, w_move, z_move + w_move, z, w)
         primal_mean, dual_mean = 0.9 * primal_mean + 0.1 * primal, 0.9 * dual_mean + 0.1 * dual
         trial = gamma
-        if move > 10.0 * tiny * (norm(z) + norm(w)):  # else the moves are rounding errors, whose ratio says nothing
+        if move > 10.0 * tiny * (z_size + w_size):  # else the moves are rounding errors, whose ratio says nothing
             if move < 0.9 * best:
                 best, idle = move, 0
             elif idle < patience:
@@ -147,7 +154,8 @@ class Adaptive:
 
     def judge(self, memory: Memory, state: "State", f: "Function") -> tuple[float, Memory]:
         gamma, d = state.gamma, state.x - state.z
-        allowed = float(dot(d, d)) / (2.0 * gamma)
+        square, slope = dots((d, d), (state.u, d))
+        allowed = square / (2.0 * gamma)
         f_z = state.f_z if state.f_z is not None else f.value(state.z)
         noise = 20.0 * memory.eps * abs(f_z)
         # Also true where d is NaN: no shorter step mends that.
@@ -159,10 +167,11 @@ class Adaptive:
             return gamma, memory._replace(passed=False)
         if memory.blind or not isfinite(f_x):
             memory = memory._replace(blind=0 if isfinite(f_x) else memory.blind + 1)
-        excess = f_x - f_z - float(dot(state.u, d))
+        excess = f_x - f_z - slope
         if excess < 0.0:
             seen = f.seen_part(d)
-            allowed = float(dot(seen, seen)) / (2.0 * gamma)
+            if seen is not d:
+                allowed = norm(seen) ** 2 / (2.0 * gamma)
         error = abs(excess)
         if error <= allowed + max(noise, 20.0 * memory.eps * abs(f_x)):
             return gamma, memory if memory.passed else memory._replace(passed=True)

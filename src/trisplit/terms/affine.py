@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trisplit.arrays import Array, from_numpy, namespace
+from trisplit.arrays import Array, constant_like, namespace
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet, Shape, parameter
 
@@ -56,8 +56,8 @@ class Affine(ConvexSet):
         flat = xp.reshape(x, (-1,))
         if flat.shape[0] != self.A.shape[1]:
             raise InputError(f"`A` has {self.A.shape[1]} columns but x has {flat.shape[0]} entries; make them equal")
-        basis = from_numpy(self._basis, x)
-        return xp.reshape(flat - (basis @ flat - from_numpy(self._level, x)) @ basis, x.shape)
+        basis = constant_like(self._basis, x)
+        return xp.reshape(flat - (basis @ flat - constant_like(self._level, x)) @ basis, x.shape)
 
     @classmethod
     def examples(cls) -> list[tuple["Affine", Shape]]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, dot, namespace, norm
+from trisplit.arrays import Array, at_least, dot, length, namespace, norm, where
 from trisplit.terms.base import ConvexSet, Shape, like, parameter, positive
 
 
@@ -39,8 +39,8 @@ class L2Ball(ConvexSet):
         """Return `x`, pulled to the sphere if it lies outside."""
         center = like(self.center, x, "center")
         away = x - center
-        length = norm(away)
-        return x if length <= self.radius else center + away * (self.radius / length)
+        size = length(away)
+        return where(size <= self.radius, x, center + away * (self.radius / at_least(size, self.radius)))
 
     def support(self, u: Array) -> float:
         """Return <center, u> + radius ||u||."""
@@ -49,8 +49,8 @@ class L2Ball(ConvexSet):
 
     def lmo(self, u: Array) -> Array:
         """Return center - radius u / ||u||, and the centre for u = 0."""
-        length = norm(u)
-        return like(self.center, u, "center") - u * (self.radius / length if length > 0 else 0.0)
+        size = norm(u)
+        return like(self.center, u, "center") - u * (self.radius / size if size > 0 else 0.0)
 
     def diameter(self, shape: Shape) -> float:
         """Return twice the radius."""

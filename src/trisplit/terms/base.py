@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, from_numpy, norm
+from trisplit.arrays import Array, as_host, constant_like, eps, norm
 from trisplit.errors import InputError
 
 Shape: TypeAlias = tuple[int, ...]
@@ -62,7 +62,7 @@ def positive(value: float, name: str) -> float:
 def parameter(value: object, name: str, *, infinite: bool = False) -> float | Array:
     """Return a scalar parameter as a float, an array parameter as a new floating array, without NaN."""
     try:
-        given = np.asarray(value)
+        given = np.asarray(as_host(value))
         if given.dtype.kind == "c":
             raise TypeError  # NumPy would drop the imaginary parts with a mere warning
         array = given.astype(float)
@@ -83,12 +83,12 @@ def fit(value: float | Array, shape: Shape, name: str) -> Array:
 
 
 def like(value: float | Array, x: Array, name: str) -> float | Array:
-    """Return an array parameter in the library and dtype of `x`; scalars adapt by themselves."""
+    """Return an array parameter in the library, dtype and device of `x`; scalars adapt by themselves."""
     if not isinstance(value, np.ndarray):
         return value
     if value.shape != x.shape:
         fit(value, x.shape, name)
-    return from_numpy(value, x)
+    return constant_like(value, x)
 
 
 def _number(value: object, name: str) -> float:

@@ -1,6 +1,6 @@
 """Boxes: {x : lo <= x <= hi} entry by entry, and the nonnegative orthant."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
@@ -30,6 +30,7 @@ class Box(ConvexSet):
 
     lo: float | Array = 0.0
     hi: float | Array = 1.0
+    _mixed: bool = field(init=False, repr=False)  # a number and an array
 
     def __post_init__(self) -> None:
         lo, hi = parameter(self.lo, "lo", infinite=True), parameter(self.hi, "hi", infinite=True)
@@ -43,8 +44,9 @@ class Box(ConvexSet):
             raise InputError(f"`lo` exceeds `hi`, {los.flat[first]} > {his.flat[first]}; exchange them")
         if np.any(los == inf) or np.any(his == -inf):
             raise InputError("`lo` is +inf or `hi` is -inf; the box would be empty")
-        object.__setattr__(self, "lo", lo)
-        object.__setattr__(self, "hi", hi)
+        mixed = isinstance(lo, np.ndarray) != isinstance(hi, np.ndarray)
+        for name, value in (("lo", lo), ("hi", hi), ("_mixed", mixed)):
+            object.__setattr__(self, name, value)
 
     @property
     def bounded(self) -> bool:
@@ -53,7 +55,9 @@ class Box(ConvexSet):
 
     def project(self, x: Array) -> Array:
         """Return `x` with each entry moved to the nearest bound."""
-        return namespace(x).clip(x, like(self.lo, x, "lo"), like(self.hi, x, "hi"))
+        clip, lo, hi = namespace(x).clip, like(self.lo, x, "lo"), like(self.hi, x, "hi")
+        # Next to an array a library may turn a number into one and move it to the device, in every call.
+        return clip(clip(x, lo, None), None, hi) if self._mixed else clip(x, lo, hi)
 
     def support(self, u: Array) -> float:
         """Return sum_i max(lo_i u_i, hi_i u_i), infinite where an unbounded side is met."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace, positive_part
+from trisplit.arrays import Array, constant_like, namespace, positive_part
 from trisplit.errors import InputError
 from trisplit.terms.base import Shape, nonnegative_weight
 
@@ -38,7 +38,7 @@ class GroupL2:
     convex = True
     indicator = False
     _padded: Array = field(init=False, repr=False)
-    _owners: dict[int, Array] = field(init=False, repr=False, default_factory=dict)
+    _places: dict[int, tuple[Array, Array]] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         groups = _as_groups(self.groups)
@@ -47,7 +47,7 @@ class GroupL2:
             index = int(np.argmax(counts))
             overlap = f"index {members[index]} is in {counts[index]}"
             raise InputError(f"`groups` overlap ({overlap}); use GroupL2.split(groups, weight)")
-        # Each row lists a group, filled up with -1, which points at a zero appended to x: one gather, no loop.
+        # Each row lists a group, filled up with -1, later the place of a zero appended to x: one gather, no loop.
         padded = np.full((len(groups), max(len(group) for group in groups)), -1)
         for row, group in zip(padded, groups, strict=True):
             row[: len(group)] = group
@@ -84,10 +84,10 @@ class GroupL2:
     def prox(self, x: Array, gamma: float) -> Array:
         """Return `x` with every group shortened by gamma * weight, or zero if it is shorter."""
         xp = namespace(x)
-        norms = self._norms(x)
+        norms, (_, owners) = self._norms(x), self._indices(x)
         safe = xp.where(norms > 0, norms, xp.ones_like(norms))
         scale = positive_part(1.0 - float(gamma) * self.weight / safe)
-        return x * xp.take(xp.concat([scale, xp.ones_like(x[:1])]), self._owner(x))
+        return x * xp.take(xp.concat([scale, xp.ones_like(x[:1])]), owners)
 
     def lipschitz(self, shape: Shape) -> float:
         """Return weight * sqrt(number of groups)."""
@@ -95,24 +95,27 @@ class GroupL2:
 
     def _norms(self, x: Array) -> Array:
         xp = namespace(x)
-        self._owner(x)
-        members = xp.asarray(np.ravel(self._padded), device=x.device)
+        members, _ = self._indices(x)
         entries = xp.take(xp.concat([x, xp.zeros_like(x[:1])]), members)
         return xp.sqrt(xp.sum(xp.reshape(entries, self._padded.shape) ** 2, axis=1))
 
-    def _owner(self, x: Array) -> Array:
-        """Return for each entry of `x` the number of its group, or the number of groups if it is in none."""
+    def _indices(self, x: Array) -> tuple[Array, Array]:
+        """Return the entries of `_padded`, and for each entry of `x` the number of its group.
+
+        n stands for no entry and the number of groups for no group.
+        """
         n = x.shape[0] if x.ndim == 1 else 0  # a matrix is refused below, like a vector that is too short
-        if n not in self._owners:
-            last = self._padded.max()
+        if n not in self._places:
+            last = max(max(group) for group in self.groups)
             if n <= last:
                 shape = tuple(x.shape)
                 raise InputError(f"`groups` reach index {last} but x has shape {shape}; x must be a longer vector")
             owner = np.full(n, len(self.groups))
             for k, group in enumerate(self.groups):
                 owner[list(group)] = k
-            self._owners[n] = owner
-        return namespace(x).asarray(self._owners[n], device=x.device)
+            self._places[n] = np.ravel(np.where(self._padded < 0, n, self._padded)), owner
+        members, owners = self._places[n]
+        return constant_like(members, x, indices=True), constant_like(owners, x, indices=True)
 
     @classmethod
     def examples(cls) -> list[tuple["GroupL2", Shape]]:

@@ -11,7 +11,8 @@ from trisplit.terms.base import Shape, nonnegative_weight
 class NuclearNorm:
     """The nuclear norm, weight * (sum of the singular values of the matrix X).
 
-    prox(X, gamma) = U diag(max(s - gamma weight, 0)) V' for X = U diag(s) V'.
+    prox(X, gamma) = U diag(max(s - gamma weight, 0)) V' for X = U diag(s) V'. On a GPU, libraries wait for the
+    device in the singular value decomposition.
 
     Parameters
     ----------

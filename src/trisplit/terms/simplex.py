@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import prod
 from operator import index
 
-from trisplit.arrays import Array, namespace, positive_part
+from trisplit.arrays import Array, device, namespace, positive_part
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet, Shape, positive
 
@@ -52,7 +52,7 @@ class Simplex(ConvexSet):
         x = x - xp.max(x, axis=self.axis, keepdims=True)
         largest = xp.flip(xp.sort(x, axis=self.axis), axis=self.axis)
         excess = xp.cumulative_sum(largest, axis=self.axis) - self.total
-        count = xp.arange(1, length + 1, dtype=x.dtype, device=x.device)
+        count = xp.arange(1, length + 1, dtype=x.dtype, device=device(x))
         theta = xp.max(excess / self._along_axis(count, x.ndim), axis=self.axis, keepdims=True)
         return positive_part(x - theta)
 
@@ -65,7 +65,7 @@ class Simplex(ConvexSet):
     def lmo(self, u: Array) -> Array:
         """Return the vertex that minimises <u, x>: `total` at the first smallest entry of each slice."""
         xp = namespace(u)
-        place = xp.arange(self._length(u.shape), device=u.device)
+        place = xp.arange(self._length(u.shape), device=device(u))
         smallest = xp.expand_dims(xp.argmin(u, axis=self.axis), axis=self.axis)
         return xp.where(self._along_axis(place, u.ndim) == smallest, self.total, xp.zeros_like(u))
 
