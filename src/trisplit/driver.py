@@ -1,5 +1,6 @@
 """The driver: looks at the states of an iteration, certifies, records, saves and stops."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from math import inf, isfinite
 from time import perf_counter
@@ -206,7 +207,11 @@ class Driver:
         if self.best is not None:
             states["best"] = self.best.state
             info["best"] = [self.best.fun, list(self.best.certificate), self.best.error]
-        self.checkpoint.save(states, info)
+        try:
+            self.checkpoint.save(states, info)
+        except OSError as error:  # a full disk must not cost the answer; the file before is still whole
+            text = f"checkpoint {self.checkpoint.path} was not written ({error}); the run goes on, free some space"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
         self.saved_at = perf_counter()
 
     def restore(self, states: dict[str, State], info: dict) -> State:
