@@ -1,6 +1,7 @@
 """Kernels are compiled late, once, and whatever state the folder for compiled files is in."""
 
 import errno
+import subprocess
 import sys
 from io import StringIO
 
@@ -82,3 +83,47 @@ def test_without_standard_error(folder, monkeypatch):
     monkeypatch.setattr(kernels, "PATIENCE", 0.0)
     monkeypatch.setattr(sys, "stderr", None)
     compile_twice()
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=300)
+
+
+LATE = """
+import sys, numpy as np
+from trisplit.terms import TotalVariation
+term = TotalVariation(0.5)
+term.value(np.ones(3)), term.lipschitz((3,))
+assert "numba" not in sys.modules
+term.prox(np.ones(3), 1.0)
+assert "numba" in sys.modules
+"""
+
+READ_ONLY = """
+import errno, tempfile
+def refuse(*args, **options):
+    raise OSError(errno.EROFS, "Read-only file system")
+tempfile.TemporaryFile = refuse
+import numpy as np
+from trisplit.kernels.total_variation import prox_lines
+from trisplit.terms import TotalVariation
+assert prox_lines.stats.cache_path is None
+assert np.array_equal(TotalVariation().prox(np.array([0.0, 4.0]), 1.0), [1.0, 3.0])
+"""
+
+THREADS = """
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+from trisplit.terms import TotalVariation
+x = np.random.default_rng(0).standard_normal((8, 100, 100))
+with ThreadPoolExecutor(8) as pool:
+    found = list(pool.map(lambda image: TotalVariation(0.5, 0).prox(image, 1.0), x))
+assert all(np.array_equal(p, TotalVariation(0.5, 0).prox(image, 1.0)) for p, image in zip(found, x))
+"""
+
+
+@pytest.mark.parametrize("code", [LATE, READ_ONLY, THREADS], ids=["late", "read-only", "threads"])
+def test_in_a_new_process(code):
+    """The first proximal map compiles, a read-only installation does without files, and threads may start together."""
+    done = run(code)
+    assert (done.returncode, done.stderr) == (0, "")
