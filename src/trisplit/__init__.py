@@ -8,7 +8,7 @@ from trisplit.algorithms.state import State
 from trisplit.algorithms.tos import Step, tos, tos_step
 from trisplit.errors import InputError
 from trisplit.problem import Problem, Smooth, Term
-from trisplit.result import Certificate, Guarantee, Result, Status, Trace
+from trisplit.result import BatchResult, Certificate, Guarantee, Result, Status, Trace
 from trisplit.solve import minimize
 
 try:
@@ -17,6 +17,7 @@ except PackageNotFoundError:  # run from a source tree that is not installed
     __version__ = "0+unknown"
 
 __all__ = [
+    "BatchResult",
     "Certificate",
     "Guarantee",
     "InputError",

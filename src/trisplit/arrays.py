@@ -7,9 +7,10 @@ a GPU wait; inside an iteration `dot`, `length` and `where` keep it on the devic
 
 import sys
 import weakref
-from math import sqrt
+from collections.abc import Callable
+from math import inf, prod, sqrt
 from types import ModuleType
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import array_api_compat
 import numpy as np
@@ -17,6 +18,7 @@ from numpy import vdot
 
 # Any array of a library that follows the array API standard; typed as NumPy's so that operators are known.
 Array: TypeAlias = np.ndarray
+Kept = TypeVar("Kept")  # a number, or an array of numbers
 
 _namespaces: dict[type, ModuleType] = {}
 _copies: dict[int, dict[tuple, Array]] = {}  # by the id of the original, see `constant_like`
@@ -83,26 +85,43 @@ def fresh_copy(x: Array) -> Array:
     return namespace(x).asarray(x.detach() if library(x) == "torch" else x, copy=True)  # pyright: ignore
 
 
-def dot(x: Array, y: Array) -> float:
-    """Return the Euclidean inner product <x, y> over all entries: a float in NumPy, elsewhere left on the device."""
+def dot(x: Array, y: Array, batch_ndim: int = 0) -> float:
+    """Return the Euclidean inner product <x, y>: a float in NumPy, elsewhere left on the device.
+
+    In a batch, one for each problem, with axes of length 1 in place of the problem's own: a column that multiplies x.
+    """
+    if batch_ndim:
+        return column(per_problem_dot(x, y, batch_ndim), x)  # pyright: ignore[reportReturnType]
     if type(x) is np.ndarray and type(y) is np.ndarray:
         return float(vdot(x, y))
     return namespace(x).sum(x * y)
 
 
-def length(x: Array) -> float:
-    """Return the Euclidean (Frobenius) norm of `x`: a float in NumPy, elsewhere left on the device."""
-    return dot(x, x) ** 0.5
+def length(x: Array, batch_ndim: int = 0) -> float:
+    """Return the Euclidean (Frobenius) norm of `x`, of the same form as `dot`."""
+    return dot(x, x, batch_ndim) ** 0.5
 
 
-def where(condition: bool | Array, x: Array, y: Array) -> Array:
+def where(condition: bool | Array, x: Kept, y: Kept) -> Kept:
     """Return `x` where the condition holds, else `y`; the condition comes from a `dot` or a `length`."""
-    return (x if condition else y) if isinstance(condition, bool) else namespace(x).where(condition, x, y)
+    return (x if condition else y) if isinstance(condition, bool) else namespace(condition).where(condition, x, y)
 
 
 def at_least(x: float, bound: float) -> float:
     """Return max(x, bound) for a `dot` or a `length`."""
-    return max(x, bound) if isinstance(x, float) else namespace(x).clip(x, bound)  # pyright: ignore
+    return max(x, bound) if isinstance(x, float) else namespace(x).clip(x, bound, None)  # pyright: ignore
+
+
+def smaller(x: float, y: float) -> float:
+    """Return min(x, y); in a batch for each problem."""
+    return min(x, y) if isinstance(x, float) else namespace(x).minimum(x, y)  # pyright: ignore[reportArgumentType]
+
+
+def finite_or(value: float, other: Callable[[], float]) -> float:
+    """Return `value` where it is below infinity, else `other()`; in a batch for each problem."""
+    if isinstance(value, float):
+        return value if value < inf else other()
+    return namespace(value).where(value < inf, value, other())  # pyright: ignore[reportArgumentType]
 
 
 def positive_part(x: Array) -> Array:
@@ -110,9 +129,66 @@ def positive_part(x: Array) -> Array:
     return np.maximum(x, 0) if type(x) is np.ndarray else namespace(x).clip(x, 0)
 
 
-def norm(x: Array) -> float:
-    """Return the Euclidean (Frobenius) norm of `x` as a Python float; on a GPU this waits for the device."""
-    return sqrt(dot(x, x))
+def inner(x: Array, y: Array, batch_ndim: int = 0) -> float:
+    """Return <x, y> as a Python float, for which a GPU is waited for; in a batch as an array, one for each problem."""
+    return per_problem_dot(x, y, batch_ndim) if batch_ndim else float(dot(x, y))  # pyright: ignore
+
+
+def norm(x: Array, batch_ndim: int = 0) -> float:
+    """Return the Euclidean norm of `x` as a Python float; in a batch as an array, one for each problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> norm(np.ones((2, 4))) ** 2, norm(np.ones((2, 4)), batch_ndim=1)
+    (8.0..., array([2., 2.]))
+    """
+    return per_problem_dot(x, x, batch_ndim) ** 0.5 if batch_ndim else sqrt(dot(x, x))  # pyright: ignore
+
+
+def total(x: Array, batch_ndim: int = 0) -> float:
+    """Return the sum of all entries as a Python float; in a batch as an array, one for each problem."""
+    xp = namespace(x)
+    if not batch_ndim:
+        return float(xp.sum(x))
+    if x.ndim == batch_ndim:
+        return x  # pyright: ignore[reportReturnType]
+    # A product with ones: NumPy's sums along short axes are ten times slower.
+    flat = xp.reshape(x, (*x.shape[:batch_ndim], prod(x.shape[batch_ndim:])))
+    return flat @ xp.ones(flat.shape[-1], dtype=x.dtype, device=device(x))
+
+
+def per_problem_dot(x: Array, y: Array, batch_ndim: int) -> Array:
+    """Return <x, y> for each problem of a batch, an array of the shape of the batch."""
+    if x.ndim == batch_ndim:
+        return x * y
+    xp = namespace(x)
+    if x.ndim > batch_ndim + 1:
+        shape = (*x.shape[:batch_ndim], prod(x.shape[batch_ndim:]))
+        x, y = xp.reshape(x, shape), xp.reshape(y, shape)
+    return xp.vecdot(x, y)
+
+
+def column(numbers: Array, x: Array) -> Array:
+    """Return numbers, one for each problem, with as many axes as `x` has, so that they multiply it."""
+    return namespace(numbers).reshape(numbers, (*numbers.shape, *(1,) * (x.ndim - numbers.ndim)))
+
+
+def per_problem(gamma: float | Array, batch_ndim: int) -> float:
+    """Return a step, a number or a column, as a number or one for each problem."""
+    if isinstance(gamma, float | int):
+        return gamma
+    return namespace(gamma).reshape(gamma, gamma.shape[:batch_ndim])
+
+
+def scalar(gamma: float | Array, batch_ndim: int) -> float | Array:
+    """Return a step as a Python float, which leaves the dtype of arrays alone; in a batch it may be a column."""
+    return gamma if batch_ndim else float(gamma)
+
+
+def unchanged(gamma: float | Array, before: float | Array) -> bool:
+    """Say whether a step is still what it was; arrays are compared by identity, which costs no look at a device."""
+    return gamma is before or (isinstance(gamma, float | int) and bool(gamma == before))
 
 
 def dots(*pairs: tuple[Array, Array]) -> list[float]:
@@ -147,6 +223,18 @@ def all_finite(x: Array) -> bool:
     return bool(namespace(x).all(namespace(x).isfinite(x)))
 
 
+def each_finite(x: Array, batch_ndim: int) -> Array:
+    """Say for each problem of a batch whether no entry of its `x` is NaN or infinite."""
+    xp = namespace(x)
+    finite = xp.isfinite(x)
+    return xp.all(finite, axis=tuple(range(batch_ndim, x.ndim))) if x.ndim > batch_ndim else finite
+
+
+def any_true(mask: Array) -> bool:
+    """Say whether any entry is true; a GPU is waited for."""
+    return bool(namespace(mask).any(mask))
+
+
 def device(x: Array) -> object:
     """Return the device of `x`, as creation functions take it; None where a compiler only traces the program."""
     return array_api_compat.device(x)
@@ -165,6 +253,14 @@ def to_numpy(x: Array) -> np.ndarray:
     return np.asarray(x)
 
 
+def to_host(*columns: Array) -> np.ndarray:
+    """Return numbers, one for each problem, as the rows of a float64 table on the host; a GPU is waited for once."""
+    if type(columns[0]) is np.ndarray:
+        return np.array([np.ravel(column) for column in columns], dtype=float)
+    xp, dtype = namespace(columns[0]), columns[0].dtype
+    return to_numpy(xp.stack([xp.reshape(xp.astype(column, dtype), (-1,)) for column in columns])).astype(float)
+
+
 def as_host(value: object) -> object:
     """Return an array of any known library as a NumPy array on the host, and everything else as it is."""
     return to_numpy(value) if array_api_compat.is_array_api_obj(value) else value  # pyright: ignore
@@ -175,6 +271,50 @@ def from_numpy(values: np.ndarray, like: Array) -> Array:
     if type(like) is np.ndarray:
         return np.asarray(values, dtype=like.dtype)
     return namespace(like).asarray(np.array(values), dtype=like.dtype, device=device(like))
+
+
+def is_array(value: object) -> bool:
+    """Say whether `value` is an array of a known library."""
+    return array_api_compat.is_array_api_obj(value)
+
+
+def shapes_are_cheap(x: Array) -> bool:
+    """Say whether arrays of ever new shapes cost nothing extra; JAX compiles every operation for each shape."""
+    return library(x) != "jax"
+
+
+def index_like(places: np.ndarray, x: Array) -> Array:
+    """Return indices in the library and on the device of `x`."""
+    return places if type(x) is np.ndarray else namespace(x).asarray(places, device=device(x))
+
+
+def take_rows(x: Array, rows: Array, batch_ndim: int) -> Array:
+    """Return some problems of a batch, counted through its axes, as a batch of one axis."""
+    xp = namespace(x)
+    rows = to_numpy(rows) if xp is np else rows
+    return xp.take(xp.reshape(x, (-1, *x.shape[batch_ndim:])), rows, axis=0)
+
+
+def put_rows(x: Array, rows: Array, values: Array, batch_ndim: int) -> Array:
+    """Return a copy of `x` in which some problems of a batch, counted through its axes, are replaced."""
+    xp, kind = namespace(x), library(x)
+    rows = to_numpy(rows) if xp is np else rows
+    flat = xp.reshape(x, (-1, *x.shape[batch_ndim:]))
+    if kind == "jax":
+        flat = flat.at[rows].set(values)  # pyright: ignore[reportAttributeAccessIssue]
+    elif kind == "array_api_strict":  # the standard has no assignment to rows
+        order = np.arange(flat.shape[0])
+        order[to_numpy(rows)] = flat.shape[0] + np.arange(rows.shape[0])
+        flat = xp.take(xp.concat([flat, values], axis=0), index_like(order, x), axis=0)
+    else:
+        flat = xp.asarray(flat, copy=True)
+        flat[rows] = values
+    return xp.reshape(flat, x.shape)
+
+
+def where_rows(mask: np.ndarray, x: Array, y: Array) -> Array:
+    """Return `x` for the problems of a mask, which has the shape of the batch, and `y` for the others."""
+    return namespace(x).where(column(index_like(mask, x), x), x, y)
 
 
 def constant_like(values: np.ndarray, x: Array, *, indices: bool = False) -> Array:

@@ -9,15 +9,17 @@ each iterate carries an epsilon of its own.
 """
 
 from collections.abc import Sequence
+from math import inf
 
 from trisplit.algorithms.product import ProductProblem
 from trisplit.algorithms.state import State
 from trisplit.algorithms.tos import FIXED, iterate
-from trisplit.arrays import Array, dot, namespace, norm
+from trisplit.arrays import Array, inner, namespace, norm, per_problem, where
 from trisplit.errors import InputError
 from trisplit.problem import Problem, Term, is_indicator
 from trisplit.result import Certificate
 from trisplit.terms import JointOracle
+from trisplit.terms.base import Shape
 
 
 def stationarity_at(problem: Problem, z: Array, x: Array) -> float:
@@ -25,7 +27,7 @@ def stationarity_at(problem: Problem, z: Array, x: Array) -> float:
 
     <grad f(z), z - x> + g(z) - g(x) + h(z) - h(x).
     """
-    return float(dot(problem.f.grad(z), z - x)) + _difference(problem.terms, (z, z), (x, x))
+    return inner(problem.f.grad(z), z - x, problem.batch_ndim) + _difference(problem, problem.terms, (z, z), (x, x))
 
 
 def epsilon_stationary(problem: Problem, z: Array) -> float:
@@ -46,7 +48,7 @@ def feasible_stationary(problem: Problem, z: Array) -> tuple[float, float]:
     distance = getattr(problem.h, "distance", None)
     if distance is None:
         raise InputError(f"Definition 3 needs a set with `distance` as h, got {type(problem.h).__name__}")
-    return float(distance(z)), epsilon_stationary(problem, z)
+    return problem.f.number(distance(z)), epsilon_stationary(problem, z)
 
 
 def close_stationary(problem: Problem, x: Array, z: Array) -> tuple[float, float]:
@@ -56,7 +58,8 @@ def close_stationary(problem: Problem, x: Array, z: Array) -> tuple[float, float
     """
     u = problem.f.grad(z)
     v = _oracle(problem, u).minimizer(u)
-    return norm(z - x), float(dot(u, x - v)) + _difference(problem.terms, (z, x), (v, v))
+    k = problem.batch_ndim
+    return norm(z - x, k), inner(u, x - v, k) + _difference(problem, problem.terms, (z, x), (v, v))
 
 
 def epsilon_from_pair(alpha: float, beta: float, G_f: float, L_h: float = 0.0) -> float:
@@ -69,47 +72,56 @@ def bound(problem: Problem | ProductProblem, state: State) -> float | None:
 
     It bounds the signed gap from above, up to rounding.
     """
-    z, x, gamma = state.z, state.x, state.gamma
+    k = problem.batch_ndim
+    z, x, gamma = state.z, state.x, per_problem(state.gamma, k)
     if isinstance(problem, Problem) and len(problem.terms) > 2:
         raise InputError("a state of Algorithm 2 belongs to `ProductProblem(problem)`; pass that")
     d = z - x
     if isinstance(problem, ProductProblem):
         # The returned point is the common x, so the gradient moves from z^(0) to x and g_i from z^(i) to x.
-        base, point = problem.base, x[0, ...]
+        base, point = problem.base, problem.common(x)
         if not base.is_bounded(point.shape):
             return None
-        shift = base.f.grad(point) - state.u[0, ...]
-        support = base.support(-namespace(d).sum(d, axis=0) / gamma - shift)
+        shift = base.f.grad(point) - problem.common(state.u)
+        # Division by gamma comes before the sum: there a column fits.
+        support = base.support(-namespace(d).sum(d / state.gamma, axis=k) - shift)
         if support is None:
             return None
-        moved = _difference(base.terms, [point] * len(base.terms), problem.reached(z))
-        return float(dot(state.y - d, d)) / gamma + support + float(dot(shift, point)) + moved
+        moved = _difference(base, base.terms, [point] * len(base.terms), problem.reached(z))
+        return inner(state.y - d, d, k) / gamma + support + inner(shift, point, k) + moved
     support = problem.support(-d)
     if support is None:
         return None
-    beta = (float(dot(state.y - d, d)) + support) / gamma
-    return beta + float(dot(state.u, d)) + _difference((problem.h,), (z,), (x,))
+    beta = (inner(state.y - d, d, k) + support) / gamma
+    return beta + inner(state.u, d, k) + _difference(problem, (problem.h,), (z,), (x,))
 
 
-def residual(state: State) -> float:
+def residual(state: State, batch_ndim: int = 0) -> float:
     """Return ||z - x|| / gamma, the norm of an element of grad f(z) + dg(z) + dh(x)."""
-    return norm(state.z - state.x) / state.gamma
+    return norm(state.z - state.x, batch_ndim) / per_problem(state.gamma, batch_ndim)
+
+
+def kind_for(problem: Problem | ProductProblem, shape: Shape) -> str:
+    """Return the kind of the best certificate that is known for points of that shape."""
+    base = problem if isinstance(problem, Problem) else problem.base
+    if base is problem and base.oracle(shape) is not None:
+        return "gap"
+    return "bound" if base.is_bounded(shape) else "residual"
 
 
 def certify(problem: Problem | ProductProblem, state: State) -> Certificate:
     """Return the best certificate that is known for the point that `state` stands for."""
     infeasibility = _infeasibility(problem, state)
-    if isinstance(problem, Problem) and problem.oracle(state.z.shape) is not None:
-        return Certificate(_gap(problem, state.z, state.u), infeasibility, "gap")
-    epsilon = bound(problem, state)
-    if epsilon is not None:
-        return Certificate(epsilon, infeasibility, "bound")
-    return Certificate(residual(state), infeasibility, "residual")
+    kind = kind_for(problem, point(problem, state).shape)
+    if kind == "gap":
+        return Certificate(_gap(problem, state.z, state.u), infeasibility, kind)  # pyright: ignore
+    epsilon = bound(problem, state) if kind == "bound" else residual(state, problem.batch_ndim)
+    return Certificate(epsilon, infeasibility, kind)  # pyright: ignore[reportArgumentType]
 
 
 def recompute(problem: Problem | ProductProblem, state: State) -> State:
-    """Return the state computed anew from y and gamma alone; with a joint oracle z alone matters."""
-    if isinstance(problem, Problem) and problem.oracle(state.z.shape) is not None:
+    """Return the state computed anew from y and gamma alone; with a joint oracle z, if it is there, alone matters."""
+    if isinstance(problem, Problem) and state.z is not None and problem.oracle(state.z.shape) is not None:
         return state._replace(u=problem.f.grad(state.z), f_z=None)
     g, h = problem.counted
     return iterate(state.t, problem.f, g, h, state.y, state.gamma, FIXED, ())[0]
@@ -117,7 +129,7 @@ def recompute(problem: Problem | ProductProblem, state: State) -> State:
 
 def point(problem: Problem | ProductProblem, state: State) -> Array:
     """Return the point that `state` stands for: z, and the common x in Algorithm 2."""
-    return state.z if isinstance(problem, Problem) else state.x[0, ...]
+    return state.z if isinstance(problem, Problem) else problem.common(state.x)
 
 
 def objective(problem: Problem | ProductProblem, state: State) -> float:
@@ -125,27 +137,26 @@ def objective(problem: Problem | ProductProblem, state: State) -> float:
     if isinstance(problem, Problem):
         f_z = problem.f.value(state.z) if state.f_z is None else state.f_z
         return f_z + problem.nonsmooth(state.z, (state.z, state.x))
-    x = state.x[0, ...]
+    x = problem.common(state.x)
     return problem.base.f.value(x) + problem.base.nonsmooth(x, problem.reached(state.z))
 
 
 def _infeasibility(problem: Problem | ProductProblem, state: State) -> float:
     if isinstance(problem, Problem):
-        return _distance(problem.h, state.z, state.x)
-    x = state.x[0, ...]
-    return (
-        sum(_distance(t, x, z) ** 2 for t, z in zip(problem.base.terms, problem.reached(state.z), strict=True)) ** 0.5
-    )
+        return _distance(problem, problem.h, state.z, state.x)
+    base, x = problem.base, problem.common(state.x)
+    reached = zip(base.terms, problem.reached(state.z), strict=True)
+    return sum(_distance(base, term, x, z) ** 2 for term, z in reached) ** 0.5
 
 
-def _distance(term: Term, at: Array, reached: Array) -> float:
+def _distance(problem: Problem, term: Term, at: Array, reached: Array) -> float:
     distance = getattr(term, "distance", None)
-    return norm(at - reached) if distance is None else float(distance(at))
+    return norm(at - reached, problem.batch_ndim) if distance is None else problem.f.number(distance(at))
 
 
 def _gap(problem: Problem, z: Array, u: Array) -> float:
     v = _oracle(problem, u).minimizer(u)
-    return float(dot(u, z - v)) + _difference(problem.terms, (z, z), (v, v))
+    return inner(u, z - v, problem.batch_ndim) + _difference(problem, problem.terms, (z, z), (v, v))
 
 
 def _oracle(problem: Problem, u: Array) -> JointOracle:
@@ -155,11 +166,11 @@ def _oracle(problem: Problem, u: Array) -> JointOracle:
     return oracle
 
 
-def _difference(terms: Sequence[Term], a: Sequence[Array], b: Sequence[Array]) -> float:
+def _difference(problem: Problem, terms: Sequence[Term], a: Sequence[Array], b: Sequence[Array]) -> float:
     """Return the sum over terms that are not indicators of term(a_i) - term(b_i), 0 where term(a_i) is infinite."""
-    total = 0.0
+    number, total = problem.f.number, 0.0
     for term, a_i, b_i in zip(terms, a, b, strict=True):
         if not is_indicator(term):
-            value = float(term.value(a_i))
-            total += value - float(term.value(b_i)) if value < float("inf") else 0.0
+            value = number(term.value(a_i))
+            total = total + where(value < inf, value - number(term.value(b_i)), 0.0)  # pyright: ignore
     return total

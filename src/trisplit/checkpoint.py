@@ -9,6 +9,7 @@ import io
 import json
 import os
 import tempfile
+import warnings
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -16,12 +17,14 @@ from typing import TypeAlias
 import numpy as np
 
 from trisplit.algorithms.state import State
-from trisplit.arrays import Array, from_numpy, to_numpy
+from trisplit.arrays import Array, index_like, to_numpy
 from trisplit.errors import InputError
 from trisplit.problem import Problem
 from trisplit.steps import StepRule
 
 FORMAT, VERSION = b"trisplit-checkpoint", 1
+# States by name, numbers that JSON knows, arrays by name.
+Saved: TypeAlias = tuple[dict[str, State], dict, dict[str, np.ndarray]]
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
@@ -42,18 +45,24 @@ class Checkpoint:
     identity: dict[str, Json]
     f_start: np.ndarray
 
-    def load(self, like: Array) -> tuple[dict[str, State], dict[str, Json]] | None:
-        """Return the states and the rest that were saved, None without a file; refuse another run's file."""
+    def load(self, like: Array) -> Saved | None:
+        """Return what was saved, None without a file; refuse another run's file."""
         if not self.path.exists():
             return None
         states, info, arrays = read(self.path, like)
         require_same(self.path, info["identity"], self.identity)
         require_same_f(self.path, arrays["f_start"], self.f_start)
-        return states, info
+        return states, info, arrays
 
-    def save(self, states: dict[str, State], info: dict[str, Json]) -> None:
-        """Write states and the rest."""
-        write(self.path, states, {**info, "identity": self.identity}, {"f_start": self.f_start})
+    def save(
+        self, states: dict[str, State], info: dict[str, Json], arrays: dict[str, np.ndarray] | None = None
+    ) -> None:
+        """Write states, numbers and arrays; a full disk is a warning, as it must not cost the answer."""
+        try:
+            write(self.path, states, {**info, "identity": self.identity}, {**(arrays or {}), "f_start": self.f_start})
+        except OSError as error:  # the file before is still whole
+            text = f"checkpoint {self.path} was not written ({error}); the run goes on, free some space"
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def write(path: Path, states: dict[str, State], info: dict[str, Json], arrays: dict[str, np.ndarray]) -> None:
@@ -78,7 +87,7 @@ def write(path: Path, states: dict[str, State], info: dict[str, Json], arrays: d
         raise
 
 
-def read(path: Path, like: Array) -> tuple[dict[str, State], dict[str, Json], dict[str, np.ndarray]]:
+def read(path: Path, like: Array) -> Saved:
     """Return what `write` was given, arrays of states in the library and device of `like`; refuse anything else."""
     remedy = "delete it to start anew, or choose another path"
     data = path.read_bytes()
@@ -107,6 +116,7 @@ def identity(problem: Problem, x0: Array, step: StepRule, *, relax: float, outpu
         "step": _describe(step),
         "relax": relax,
         "output": output,
+        "batch_ndim": problem.batch_ndim,
     }
 
 
@@ -154,7 +164,7 @@ def _pack(name: str, state: State, members: dict[str, np.ndarray]) -> Json:
         if value is None or isinstance(value, bool | int | float):
             return value
         members[f"{name}.{key}"] = to_numpy(value)  # pyright: ignore[reportArgumentType]
-        return f"{name}.{key}"
+        return [f"{name}.{key}", type(value) is np.ndarray]
 
     flat = {key: put(key, getattr(state, key)) for key in State._fields if key != "memory"}
     flat["memory"] = [put(f"memory.{i}", item) for i, item in enumerate(state.memory)]
@@ -163,7 +173,10 @@ def _pack(name: str, state: State, members: dict[str, np.ndarray]) -> Json:
 
 def _unpack(described: dict, members: dict[str, np.ndarray], like: Array) -> State:
     def take(value: Json):  # noqa: ANN202
-        return from_numpy(members.pop(value), like) if isinstance(value, str) else value
+        if not isinstance(value, list):
+            return value
+        array = members.pop(str(value[0]))
+        return array if value[1] else index_like(array, like)  # in the dtype that it had
 
     memory = tuple(take(item) for item in described.pop("memory"))
     rest: dict = {key: take(value) for key, value in described.items()}

@@ -1,6 +1,5 @@
 """The driver: looks at the states of an iteration, certifies, records, saves and stops."""
 
-import warnings
 from collections.abc import Callable, Iterator
 from math import inf, isfinite
 from time import perf_counter
@@ -84,7 +83,7 @@ class Driver:
         state, status = resumed, None if resumed is None else self.ended_at(resumed)
         try:
             with Progress(self.max_iter, self.time_limit, enabled=self.progress) as shown:
-                while status is None and (following := _next_or_none(states)) is not None:
+                while status is None and (following := next_or_none(states)) is not None:
                     state = following
                     if self.output == "random" and self.rng is not None and self.rng.random() * state.t < 1.0:
                         self.drawn = state  # a reservoir of one: each iterate so far is kept with probability 1 / t
@@ -207,15 +206,15 @@ class Driver:
         if self.best is not None:
             states["best"] = self.best.state
             info["best"] = [self.best.fun, list(self.best.certificate), self.best.error]
-        try:
-            self.checkpoint.save(states, info)
-        except OSError as error:  # a full disk must not cost the answer; the file before is still whole
-            text = f"checkpoint {self.checkpoint.path} was not written ({error}); the run goes on, free some space"
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
+        self.checkpoint.save(states, info)
         self.saved_at = perf_counter()
 
-    def restore(self, states: dict[str, State], info: dict) -> State:
-        """Take over what `save` wrote and return the last state."""
+    def restored(self, like: Array) -> State | None:
+        """Take over what `save` wrote, if there is such a file, and return the last state."""
+        saved = None if self.checkpoint is None else self.checkpoint.load(like)
+        if saved is None:
+            return None
+        states, info, _ = saved
         self.rows = [TraceRow(*row) for row in info["rows"]]
         self.counts.value, self.counts.grad, self.counts.prox = info["counts"]
         self.next_look, self.earlier, self.seed = info["next_look"], tuple(info["seconds"]), info["seed"]
@@ -263,7 +262,7 @@ class Driver:
         )
 
 
-def _next_or_none(states: Iterator[State]) -> State | None:
+def next_or_none(states: Iterator[State]) -> State | None:
     """Return the next state, None if it cannot be computed."""
     try:
         return next(states)

@@ -2,18 +2,22 @@
 
 `Problem` normalises what the user gave, counts the calls, and knows what certificates need: the joint oracle of
 (g, h) if there is one, and the smallest known support function of a bounded set that contains dom phi.
+
+In a batch the first `batch_ndim` axes of x count independent problems: every value is then an array, one for each.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from math import inf, isfinite
-from typing import Protocol, TypeAlias, runtime_checkable
+from functools import cached_property, reduce
+from math import inf
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from trisplit.arrays import Array, all_finite, kind_of, misfits, namespace
+import numpy as np
+
+from trisplit.arrays import Array, all_finite, as_host, finite_or, kind_of, misfits, namespace, smaller
 from trisplit.errors import InputError
 from trisplit.terms import JointOracle, Zero, find_joint_oracle
-from trisplit.terms.base import Shape
+from trisplit.terms.base import Batchable, Shape
 
 
 @runtime_checkable
@@ -37,6 +41,7 @@ class Term(Protocol):
     def prox(self, x: Array, gamma: float, /) -> Array: ...
 
 
+Part = TypeVar("Part")
 ValueAndGrad: TypeAlias = Callable[[Array], tuple[float, Array]]
 
 
@@ -52,9 +57,11 @@ class Counts:
 class Function:
     """f as the algorithms call it: value, gradient, both at once, every call counted."""
 
-    def __init__(self, source: "Smooth | ValueAndGrad") -> None:
+    def __init__(self, source: "Smooth | ValueAndGrad", batch_ndim: int = 0, counts: Counts | None = None) -> None:
         self.source = source
-        self.counts = Counts()
+        self.counts = counts or Counts()
+        self.number = float if batch_ndim == 0 else lambda value: value
+        self.dtype: object = None
         # Which of the forms f has is settled here, once: a look-up in every call would cost as much as a small f.
         if isinstance(source, Smooth):
             self._value, self._grad = source.value, source.grad
@@ -70,7 +77,7 @@ class Function:
 
     def value(self, x: Array) -> float:
         self.counts.value += 1
-        return float(self._value(x))
+        return self.number(self._value(x))
 
     def grad(self, x: Array) -> Array:
         self.counts.grad += 1
@@ -80,7 +87,7 @@ class Function:
         self.counts.value += 1
         self.counts.grad += 1
         value, grad = self._both(x)
-        return float(value), grad
+        return self.number(value), grad
 
     @property
     def uncounted_grad(self) -> Callable[[Array], Array]:
@@ -89,7 +96,7 @@ class Function:
 
     def keep_dtype(self, dtype: object) -> None:
         """Hand out gradients in `dtype` from now on: data of higher precision inside f must not raise the iterates'."""
-        grad, both = self._grad, self._both
+        grad, both, self.dtype = self._grad, self._both, dtype
         cast = lambda u: namespace(u).astype(u, dtype)  # noqa: E731
         self._grad = lambda x: cast(grad(x))
 
@@ -98,6 +105,17 @@ class Function:
             return value, cast(u)
 
         self._both = cast_both
+
+    def select(self, members: tuple[Array, ...]) -> "Function | None":
+        """Return f for the problems of a batch at `x[members]`, None if f has no `select` of its own."""
+        own = getattr(self.source, "select", None)
+        part = None if own is None else own(members)
+        if part is None:
+            return None
+        f = Function(part, 1, self.counts)
+        if self.dtype is not None:
+            f.keep_dtype(self.dtype)
+        return f
 
     def seen_part(self, d: Array) -> Array:
         """Return the part of a direction that f depends on: all of it, but for the product space of Algorithm 2."""
@@ -110,7 +128,10 @@ class Function:
         constant = getattr(self.source, "lipschitz", None)
         if callable(constant):
             raise InputError("`f.lipschitz` is a method; make it a number or a property")
-        return None if constant is None else float(constant)
+        if constant is None:
+            return None
+        constant = np.asarray(as_host(constant), dtype=float)
+        return float(constant) if constant.ndim == 0 else constant  # pyright: ignore[reportReturnType]
 
 
 class Uncounted(Function):
@@ -135,6 +156,26 @@ class CountedTerm:
 
         # Not a method: it is called in every iteration, and names of a closure are found faster than attributes.
         self.prox, self.value = prox, source.value
+        self.source, self.counts, self.maps = source, counts, maps
+
+    def select(self, members: tuple[Array, ...], shape: Shape) -> "CountedTerm | None":
+        """Return the term for some problems of a batch of that shape, None if it cannot select them."""
+        own = _select(self.source, members, shape)
+        return None if own is None else CountedTerm(own, self.counts, self.maps)
+
+
+def batched(part: Part, batch_ndim: int) -> Part:
+    """Return a term or a step rule for a batch; one that has no form of its own for that is taken as it is."""
+    own = getattr(part, "batched", None)
+    return part if own is None or batch_ndim == 0 else own(batch_ndim)
+
+
+def _select(term: Term, members: tuple[Array, ...], shape: Shape) -> Term | None:
+    """Return a term for the problems of a batch at `x[members]`, None if it has no `select`."""
+    own = getattr(term, "select", None)
+    if own is None:
+        return None
+    return own(members, shape) if isinstance(term, Batchable) else own(members)
 
 
 def is_indicator(term: Term) -> bool:
@@ -156,7 +197,15 @@ def _of_shape(term: Term, name: str, shape: Shape) -> float:
     known = getattr(term, name, None)
     if known is not None and not callable(known):
         raise InputError(f"`{name}` of {type(term).__name__} is a number; make it a method `{name}(shape)`")
-    return inf if known is None else float(known(shape))  # pyright: ignore[reportArgumentType]
+    if known is None:
+        return inf
+    constant = np.asarray(known(shape), dtype=float)
+    return float(constant) if constant.ndim == 0 else constant  # pyright: ignore[reportReturnType]
+
+
+def is_finite(constant: float | Array) -> bool:
+    """Say whether a constant is finite; in a batch, for every problem."""
+    return bool(np.all(np.isfinite(constant)))
 
 
 @dataclass(frozen=True)
@@ -168,6 +217,8 @@ class Problem:
     f : Smooth, or a callable x -> (value, gradient)
     terms : a term, or a sequence of terms
         One term is g (h is zero); two are (g, h), in that order; more make a problem for Algorithm 2.
+    batch_ndim : int
+        How many of the first axes of x count independent problems.
 
     Examples
     --------
@@ -179,9 +230,13 @@ class Problem:
 
     f: Function
     terms: tuple[Term, ...]
+    batch_ndim: int
 
-    def __init__(self, f: Smooth | ValueAndGrad | Function, terms: Term | Sequence[Term]) -> None:
-        object.__setattr__(self, "f", f if isinstance(f, Function) else Function(f))
+    def __init__(
+        self, f: Smooth | ValueAndGrad | Function, terms: Term | Sequence[Term], *, batch_ndim: int = 0
+    ) -> None:
+        object.__setattr__(self, "batch_ndim", batch_ndim)
+        object.__setattr__(self, "f", f if isinstance(f, Function) else Function(f, batch_ndim))
         listed = tuple(terms) if isinstance(terms, Sequence) else (terms,)
         if not listed:
             raise InputError("`terms` is empty; give at least one term, or `ts.terms.Zero()`")
@@ -190,7 +245,8 @@ class Problem:
                 raise InputError(f"`terms[{i}]` is the class {term.__name__}; create it: `{term.__name__}(...)`")
             if not isinstance(term, Term):
                 raise InputError(f"`terms[{i}]` needs `value(x)` and `prox(x, gamma)`, got {type(term).__name__}")
-        object.__setattr__(self, "terms", (*listed, Zero()) if len(listed) == 1 else listed)
+        listed = (*listed, Zero()) if len(listed) == 1 else listed
+        object.__setattr__(self, "terms", tuple(batched(term, batch_ndim) for term in listed))
 
     @property
     def g(self) -> Term:
@@ -224,7 +280,7 @@ class Problem:
 
     def is_bounded(self, shape: Shape) -> bool:
         """Say whether a bounded set that contains dom phi is known."""
-        known = any(hasattr(term, "support") and isfinite(diameter(term, shape)) for term in self.terms)
+        known = any(hasattr(term, "support") and is_finite(diameter(term, shape)) for term in self.terms)
         return known or self.oracle(shape) is not None
 
     def support(self, u: Array) -> float | None:
@@ -232,12 +288,12 @@ class Problem:
         known = []
         for term in self.terms:
             support = getattr(term, "support", None)
-            if support is not None and isfinite(diameter(term, u.shape)):
-                known.append(float(support(u)))
+            if support is not None and is_finite(diameter(term, u.shape)):
+                known.append(self.f.number(support(u)))
         oracle = self.oracle(u.shape)
         if oracle is not None:
             known.append(oracle.support(u))
-        return min(known, default=None)
+        return reduce(smaller, known) if known else None
 
     def nonsmooth(self, point: Array, reached: Sequence[Array]) -> float:
         """Return the sum of the terms at `point`, indicators counted as 0.
@@ -245,12 +301,17 @@ class Problem:
         `reached[i]` is where the i-th proximal map arrived: a term that is infinite at `point` without declaring
         itself an indicator is taken there.
         """
-        total = 0.0
+        number, total = self.f.number, 0.0
         for term, inside in zip(self.terms, reached, strict=True):
             if not is_indicator(term):
-                value = float(term.value(point))
-                total += value if value < inf else float(term.value(inside))
+                value = number(term.value(point))
+                total = total + finite_or(value, lambda: number(term.value(inside)))  # noqa: B023
         return total
+
+    def select(self, members: tuple[Array, ...], shape: Shape) -> "Problem | None":
+        """Return the problem of some members of a batch of that shape, or None if f or a term cannot tell its own."""
+        f, terms = self.f.select(members), [_select(term, members, shape) for term in self.terms]
+        return None if f is None or None in terms else Problem(f, terms, batch_ndim=1)  # pyright: ignore
 
     def check(self, x0: Array) -> tuple[float, Array]:
         """Raise an `InputError` if f or a term does not fit `x0`; return value and gradient of f at prox_g(x0)."""
@@ -275,9 +336,16 @@ class Problem:
         start = self.counted[0].prox(x0, 1.0)
         try:
             value, grad = self.f.value_and_grad(start)
+        except InputError:
+            raise
         except misfits(x0) as error:
             text = f"`f` fails at an array of shape {shape}: {_one_line(error)}"
             raise InputError(f"{text}; change x0's shape, or let `f` return (value, gradient) for it") from error
+        batch = shape[: self.batch_ndim]
+        if self.batch_ndim:
+            self._require_values(batch, "`f`", value)
+            for i, term in enumerate(self.terms):
+                self._require_values(batch, f"`terms[{i}]` ({type(term).__name__})", term.value(start))
         if _shape(grad) != shape:
             raise InputError(f"the gradient of `f` has shape {_shape(grad)} where x has {shape}; make them equal")
         if kind_of(grad) != kind_of(x0):
@@ -290,6 +358,12 @@ class Problem:
         if grad.dtype != x0.dtype:
             self.f.keep_dtype(x0.dtype)
         return value, grad
+
+    def _require_values(self, batch: Shape, name: str, value: object) -> None:
+        if _shape(value) != batch:
+            came = "one number" if not _shape(value) else f"shape {_shape(value)}"
+            text = f"{name} must return a value for each problem, an array of shape {batch}, got {came}"
+            raise InputError(f"{text}; sum over the axes of one problem only")
 
 
 def _shape(array: object) -> Shape | None:

@@ -4,7 +4,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import Self
 
-from trisplit.result import TraceRow
+from trisplit.result import BatchTraceRow, TraceRow
 
 
 class Progress:
@@ -29,15 +29,14 @@ class Progress:
             self.bar.start()
         return self
 
-    def update(self, row: TraceRow | None) -> None:
+    def update(self, row: TraceRow | BatchTraceRow | None) -> None:
         """Show a look; the bar is the larger share of iterations and of time that are used up."""
         if self.bar is None or row is None:
             return
         used = row.iteration / self.max_iter
         if self.time_limit is not None:
             used = max(used, (perf_counter() - self.begin) / self.time_limit)
-        text = f"{row.iteration} it  f {row.objective:.6g}  stat {row.stationarity:.1e}  infeas {row.infeasibility:.1e}"
-        self.bar.update(self.task, completed=min(used, 1.0), description=text)
+        self.bar.update(self.task, completed=min(used, 1.0), description=str(row))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -1,6 +1,7 @@
 """What `minimize` returns: status, certificate, trace and guarantee."""
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -52,7 +53,7 @@ class Certificate(NamedTuple):
 
     stationarity: float
     infeasibility: float
-    kind: str
+    kind: str  # in a batch the two numbers are arrays
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,32 @@ class TraceRow(NamedTuple):
     gradients: int
     proxes: int
 
+    def __str__(self) -> str:
+        errors = f"stat {self.stationarity:.1e}  infeas {self.infeasibility:.1e}"
+        return f"{self.iteration} it  f {self.objective:.6g}  {errors}"
+
+
+class BatchTraceRow(NamedTuple):
+    """One look of the driver at a batch; the two errors are the largest of the unfinished problems."""
+
+    iteration: int
+    seconds: float
+    unfinished: int
+    stationarity: float
+    infeasibility: float
+    gradients: int
+    proxes: int
+
+    def __str__(self) -> str:
+        errors = f"stat {self.stationarity:.1e}  infeas {self.infeasibility:.1e}"
+        return f"{self.iteration} it  {self.unfinished} unfinished  {errors}"
+
 
 @dataclass(frozen=True)
 class Trace:
     """The looks of the driver, at iteration counts that grow by about 1.2; `seconds` leaves out the looking.
+
+    The columns are those of `TraceRow`, in a batch those of `BatchTraceRow`.
 
     Examples
     --------
@@ -101,25 +124,26 @@ class Trace:
     array([5.])
     """
 
-    rows: tuple[TraceRow, ...]
+    rows: tuple[TraceRow, ...] | tuple[BatchTraceRow, ...]
+    columns: tuple[str, ...] = TraceRow._fields
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __iter__(self) -> Iterator[TraceRow]:
+    def __iter__(self) -> Iterator[TraceRow | BatchTraceRow]:
         return iter(self.rows)
 
     def __getitem__(self, column: str) -> np.ndarray:
         """Return a column as an array."""
-        if column not in TraceRow._fields:
-            raise KeyError(f"{column!r} is not a column; the columns are {', '.join(TraceRow._fields)}")
+        if column not in self.columns:
+            raise KeyError(f"{column!r} is not a column; the columns are {', '.join(self.columns)}")
         return np.array([getattr(row, column) for row in self.rows])
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write the trace as a CSV file with a header line."""
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow(TraceRow._fields)
+            writer.writerow(self.columns)
             writer.writerows(self.rows)
 
 
@@ -178,5 +202,70 @@ class Result:
             f"Result(fun={self.fun:.6g}, success={self.success}, status={self.status.name}, nit={self.nit}, "
             f"stationarity={self.certificate.stationarity:.3g} ({self.certificate.kind}), "
             f"infeasibility={self.certificate.infeasibility:.3g}, elapsed={self.elapsed:.3g} s, "
+            f"x of shape {tuple(self.x.shape)})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BatchResult:
+    """The answers of `minimize(..., batch_ndim=k)`: x in the library of x0, all else NumPy arrays of the batch's shape.
+
+    Attributes
+    ----------
+    x : array
+        The points, the axes of the batch in front.
+    fun : array
+        phi there, indicators counted as 0.
+    status : array of Status
+        Why each problem ended.
+    nit : array of int
+        Iterations that each problem took part in; `iteration` is the one that its x comes from.
+    nfev, njev, nprox : int
+        Calls of f, of its gradient and of proximal maps, each for all problems that were at work.
+    elapsed : float
+        Seconds, looking included.
+    certificate : Certificate
+        Recomputed at x; stationarity and infeasibility are arrays, and `kind` is the same for all.
+    trace : Trace
+        Of the batch as a whole; the columns are those of `BatchTraceRow`.
+    guarantee : array of Guarantee
+    seed : int or None
+        The entropy behind `output="random"`; None if a generator was given.
+    """
+
+    x: Array
+    fun: np.ndarray
+    status: np.ndarray
+    nit: np.ndarray
+    iteration: np.ndarray
+    nfev: int
+    njev: int
+    nprox: int
+    elapsed: float
+    certificate: Certificate
+    trace: Trace
+    guarantee: np.ndarray
+    seed: int | None = None
+
+    @property
+    def success(self) -> np.ndarray:
+        """Whether the tolerance was reached, for each problem."""
+        return self.status == Status.CONVERGED
+
+    @property
+    def message(self) -> np.ndarray:
+        """What each status means."""
+        return np.vectorize(lambda status: status.value, otypes=[object])(self.status)
+
+    def __len__(self) -> int:
+        return self.status.size
+
+    def __repr__(self) -> str:
+        counts = Counter(status.name for status in self.status.ravel())
+        statuses = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
+        return (
+            f"BatchResult({len(self)} problems, {statuses}, nit={self.nit.min()} to {self.nit.max()}, "
+            f"largest stationarity={np.max(self.certificate.stationarity):.3g} ({self.certificate.kind}), "
+            f"largest infeasibility={np.max(self.certificate.infeasibility):.3g}, elapsed={self.elapsed:.3g} s, "
             f"x of shape {tuple(self.x.shape)})"
         )

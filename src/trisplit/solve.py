@@ -12,13 +12,14 @@ import numpy as np
 from trisplit import checkpoint as checkpoints
 from trisplit.algorithms.product import ProductProblem, product
 from trisplit.algorithms.tos import tos
-from trisplit.arrays import Array, as_floating, fresh_copy, norm, to_numpy
+from trisplit.arrays import Array, as_floating, as_host, fresh_copy, norm, to_numpy
+from trisplit.batch import BatchDriver
 from trisplit.driver import Callback, Driver
 from trisplit.errors import InputError
 from trisplit.problem import Problem, Smooth, Term, ValueAndGrad
-from trisplit.result import Certificate, Guarantee, Result
+from trisplit.result import BatchResult, Certificate, Guarantee, Result
 from trisplit.steps import StepRule, Theory, as_step
-from trisplit.theory import guarantee_for
+from trisplit.theory import guarantees
 
 Rng: TypeAlias = np.random.Generator | int | None
 
@@ -36,11 +37,12 @@ def minimize(
     tol: float = 1e-6,
     max_iter: int = 10_000,
     time_limit: float | None = None,
+    batch_ndim: int = 0,
     callback: Callback | None = None,
     checkpoint: str | PathLike[str] | None = None,
     rng: Rng = None,
     progress: bool = False,
-) -> Result:
+) -> Result | BatchResult:
     """Minimise f(x) + g(x) + h(x) by three operator splitting, with a certificate.
 
     Parameters
@@ -65,6 +67,11 @@ def minimize(
     max_iter : int
     time_limit : float, optional
         In seconds.
+    batch_ndim : int
+        How many of the first axes of x0 count independent problems, each with its own step, objective, certificate and
+        status. f then returns a value for each of them. A term's array parameters may have the axes of the batch too.
+        If f has a method `select(members)` that returns f for the problems at `x[members]`, finished problems are
+        taken out of the arrays.
     callback : callable, optional
         Sees the state (t, z, x, y, u, gamma) of every iteration; a true return value stops.
     checkpoint : path, optional
@@ -77,7 +84,7 @@ def minimize(
 
     Returns
     -------
-    Result
+    Result, or BatchResult if `batch_ndim` is not 0
 
     Examples
     --------
@@ -105,13 +112,34 @@ def minimize(
     rule = as_step(step)
     if isinstance(rule, Theory):
         rule = rule.with_iterations(max_iter)
-    base = Problem(f, terms)
+    if isinstance(batch_ndim, bool) or not isinstance(batch_ndim, int) or not 0 <= batch_ndim <= x0.ndim:
+        fitting = f"an integer from 0 to {x0.ndim} for x0 of shape {tuple(x0.shape)}"
+        raise InputError(f"`batch_ndim` must be {fitting}, got {batch_ndim!r}")
+    base = Problem(f, terms, batch_ndim=batch_ndim)
     value, grad = base.check(x0)
     problem = base if len(base.terms) == 2 else ProductProblem(base)
+    file = None if checkpoint is None else _checkpoint(checkpoint, base, x0, rule, relax, output, value, grad)
+    if batch_ndim:
+        return BatchDriver(
+            problem,
+            x0,
+            rule,
+            relax,
+            tol=tol,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            output=output,
+            callback=callback,
+            rng=generator,
+            seed=seed,
+            progress=progress,
+            begin=begin,
+            checkpoint=file,
+        ).run()
     algorithm = tos if isinstance(problem, Problem) else product
 
     def guarantee(iterations: int) -> Guarantee:
-        return guarantee_for(problem, x0, rule, relax=relax, output=output, iterations=iterations)
+        return guarantees(problem, x0, rule, relax=relax, output=output, iterations=[iterations])[0]
 
     driver = Driver(
         problem,
@@ -125,10 +153,9 @@ def minimize(
         seed=seed,
         progress=progress,
         begin=begin,
-        checkpoint=None if checkpoint is None else _checkpoint(checkpoint, base, x0, rule, relax, output, value, grad),
+        checkpoint=file,
     )
-    saved = None if driver.checkpoint is None else driver.checkpoint.load(like=x0)
-    resumed = None if saved is None else driver.restore(*saved)
+    resumed = driver.restored(like=x0)
     return driver.run(algorithm(base, x0, rule, relax=relax, resume=resumed), guarantee, resumed)
 
 
@@ -160,7 +187,7 @@ def _checkpoint(
     file = Path(path).absolute()
     if file.is_dir() or not file.parent.is_dir():
         raise InputError(f"`checkpoint` must be a file in an existing folder, got {file}; create the folder")
-    f_start = np.append(to_numpy(grad).reshape(-1), value)
+    f_start = np.append(np.ravel(to_numpy(grad)), np.asarray(as_host(value)))
     return checkpoints.Checkpoint(file, checkpoints.identity(problem, x0, step, relax=relax, output=output), f_start)
 
 

@@ -5,13 +5,16 @@ Each bound is on the average over t = 1, ..., T (the expectation over the random
 states simple forms, the appendix tighter ones (`tight=True`).
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil, inf, isfinite, sqrt
+from math import ceil, inf, isfinite, prod, sqrt
 from typing import TYPE_CHECKING
 
-from trisplit.arrays import Array, norm
+import numpy as np
+
+from trisplit.arrays import Array, as_host, norm
 from trisplit.errors import InputError
-from trisplit.problem import Problem, diameter, is_indicator, lipschitz
+from trisplit.problem import Problem, Term, diameter, is_finite, is_indicator, lipschitz
 from trisplit.result import Guarantee
 from trisplit.steps.constant import Constant
 from trisplit.steps.theory import Theory
@@ -185,18 +188,37 @@ def theorem_for(problem: "Problem | ProductProblem", y: Array, gradient_bound: f
     >>> theorem_for(problem, np.zeros((2, 2)))
     Coverage(name='Theorem 2', theorem=None, missing='a bound G_f on the gradient')
     """
+    return coverages(problem, y, gradient_bound)[0]
+
+
+def coverages(problem: "Problem | ProductProblem", y: Array, gradient_bound: float | None = None) -> list[Coverage]:
+    """Return `theorem_for` for each problem of a batch, and for the one problem where there is no batch."""
+    batch = y.shape[: problem.batch_ndim]
     name, missing = _name_for(problem, y.shape)
     if name is None or not isinstance(problem, Problem):
-        return Coverage(None, None, missing)
-    D, L_g, L_h = diameter(problem.g, y.shape), lipschitz(problem.g, y.shape), lipschitz(problem.h, y.shape)
-    slope = norm(problem.f.grad(problem.counted[0].prox(y, 1.0)))  # at a point of dom g
+        return [Coverage(None, None, missing)] * prod(batch)
+    slope = norm(problem.f.grad(problem.counted[0].prox(y, 1.0)), problem.batch_ndim)  # at a point of dom g
     L = problem.f.lipschitz
+    of_terms = (known(term, y.shape) for term, known in _constants(problem))
+    constants = [np.asarray(as_host(slope)), *of_terms, inf if L is None else L]
+    each = np.stack([np.broadcast_to(constant, batch) for constant in constants], axis=-1).reshape(-1, len(constants))
+    sets = is_indicator(problem.h)
+    return [_coverage(name, sets, gradient_bound, *numbers) for numbers in each.tolist()]
+
+
+def _constants(problem: Problem) -> tuple[tuple[Term, Callable[[Term, Shape], float]], ...]:
+    return (problem.g, diameter), (problem.g, lipschitz), (problem.h, lipschitz)
+
+
+def _coverage(
+    name: str, sets: bool, gradient_bound: float | None, slope: float, D: float, L_g: float, L_h: float, L: float
+) -> Coverage:
     if gradient_bound is not None and slope > gradient_bound:
         return Coverage(None, None, f"||grad f|| is {slope:.3g} at the start, above gradient_bound")
-    G_f = gradient_bound if gradient_bound is not None else None if L is None else slope + L * D
+    G_f = gradient_bound if gradient_bound is not None else slope + L * D if isfinite(L) else None
     if G_f is None:
         return Coverage(name, None, "a bound G_f on the gradient")
-    return Coverage(name, Theorem(name, D, G_f, L_g, L_h, sets=is_indicator(problem.h)), "")
+    return Coverage(name, Theorem(name, D, G_f, L_g, L_h, sets=sets), "")
 
 
 def _name_for(problem: "Problem | ProductProblem", shape: Shape) -> tuple[str | None, str]:
@@ -207,14 +229,14 @@ def _name_for(problem: "Problem | ProductProblem", shape: Shape) -> tuple[str | 
     for name, term in (("g", g), ("h", h)):
         if not getattr(term, "convex", False):
             return None, f"{name} ({type(term).__name__}) does not declare itself convex"
-    if diameter(g, shape) == inf:
+    if not is_finite(diameter(g, shape)):
         return None, f"dom g ({type(g).__name__}) is not known to be bounded"
     if is_indicator(h) and not is_indicator(g):
         return None, "h is an indicator but g is not"
-    if not is_indicator(h) and diameter(h, shape) < inf:
+    if not is_indicator(h) and is_finite(diameter(h, shape)):
         return None, "h must be Lipschitz on the whole space, and its domain is bounded"
     for name, term in (("g", g), ("h", h)):
-        if lipschitz(term, shape) == inf:
+        if not is_finite(lipschitz(term, shape)):
             return None, f"{name} is not known to be Lipschitz"
     return ("Theorem 2" if is_indicator(h) else "Corollary 1" if is_indicator(g) else "Theorem 1"), ""
 
@@ -224,30 +246,50 @@ def _check_iterations(T: int) -> None:
         raise InputError(f"`T` must be at least 1, got {T}")
 
 
-def guarantee_for(
-    problem: "Problem | ProductProblem", x0: Array, step: "StepRule", *, relax: float, output: str, iterations: int
-) -> Guarantee:
-    """Return the theorem that covers a finished run, or the first of its assumptions that does not hold."""
+def guarantees(
+    problem: "Problem | ProductProblem",
+    x0: Array,
+    step: "StepRule",
+    *,
+    relax: float,
+    output: str,
+    iterations: Sequence[int],
+) -> list[Guarantee]:
+    """Return, for each problem, the theorem that covers a finished run, or the first assumption that does not hold."""
     name, missing = _name_for(problem, x0.shape)
     if name is None:
-        return Guarantee(None, missing)
-    if float(problem.g.value(x0)) == inf:
-        return Guarantee(None, f"{name} starts in dom g, and x0 is outside; project it first")
+        return [Guarantee(None, missing)] * len(iterations)
+    outside = np.ravel(np.asarray(as_host(problem.g.value(x0)))) == inf
+    excuse = ""
     if relax != 1.0:
-        return Guarantee(None, f"{name} asks for relax=1, got {relax}")
-    if output != "random":
-        return Guarantee(None, f"{name} is about output='random', got {output!r}")
-    coverage = theorem_for(problem, x0, step.gradient_bound if isinstance(step, Theory) else None)
-    if coverage.name is None:
+        excuse = f"{name} asks for relax=1, got {relax}"
+    elif output != "random":
+        excuse = f"{name} is about output='random', got {output!r}"
+    elif not isinstance(step, Theory | Constant):
+        excuse = f"{name} asks for step='theory', got {type(step).__name__}"
+    if excuse:
+        known = [Coverage(None, None, excuse)] * len(iterations)
+    else:
+        known = coverages(problem, x0, step.gradient_bound if isinstance(step, Theory) else None)
+    starts = f"{name} starts in dom g, and x0 is outside; project it first"
+    steps = np.broadcast_to(getattr(step, "gamma", 0.0), x0.shape[: problem.batch_ndim]).ravel()
+    return [
+        Guarantee(None, starts) if out else _guarantee(coverage, step, float(gamma), T)
+        for out, coverage, gamma, T in zip(outside, known, steps, iterations, strict=True)
+    ]
+
+
+def _guarantee(coverage: Coverage, step: "StepRule", gamma: float, iterations: int) -> Guarantee:
+    name, theorem = coverage.name, coverage.theorem
+    if name is None:
         return Guarantee(None, coverage.missing)
-    theorem = coverage.theorem
-    if isinstance(step, Constant) and theorem is not None:
-        gamma, wanted = step.gamma, theorem.step(iterations)
+    if isinstance(step, Constant):
+        if theorem is None:
+            return Guarantee(None, f"{name} asks for step='theory', got {type(step).__name__}")
+        wanted = theorem.step(iterations)
         if abs(gamma / wanted - 1) > 1e-12:
             return Guarantee(None, f"{name} asks for the step {wanted:.3g} at T = {iterations}, got {gamma:.3g}")
-    elif not isinstance(step, Theory):
-        return Guarantee(None, f"{name} asks for step='theory', got {type(step).__name__}")
-    elif iterations != step.iterations:
+    elif isinstance(step, Theory) and iterations != step.iterations:
         made_for = f"the T = {step.iterations} iterations that the step is made for"
         return Guarantee(None, f"{name} asks for {made_for}, got {iterations}")
     if theorem is None:

@@ -217,7 +217,7 @@ def test_other_parameters_have_no_oracle(g, h):
     assert find_joint_oracle(h, g) is None
 
 
-@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 2, 2)])
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 2, 3)])
 def test_assignment_needs_a_square_matrix(shape):
     with pytest.raises(InputError, match="`u` must be a square matrix"):
         assignment(np.zeros(shape))

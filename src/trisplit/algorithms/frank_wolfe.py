@@ -50,6 +50,8 @@ def frank_wolfe(problem: Problem, z0: Array, line_search: str = "exact") -> Iter
     """
     if line_search not in LINE_SEARCHES:
         raise InputError(f"`line_search` must be one of {', '.join(LINE_SEARCHES)}, got {line_search!r}")
+    if problem.batch_ndim:
+        raise InputError("Frank-Wolfe takes one problem at a time, got a batch; call it for each")
     oracle = problem.oracle(z0.shape)
     if oracle is None or not all(is_indicator(t) or float(t.value(z0)) == 0.0 for t in problem.terms):
         raise InputError("Frank-Wolfe needs two sets with a joint oracle; see `ts.terms.joint_oracles`")

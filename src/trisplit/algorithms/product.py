@@ -1,6 +1,7 @@
 """Three operator splitting for any number of terms, [YMS21] Algorithm 2: min f(x) + g_1(x) + ... + g_m(x).
 
-It is Algorithm 1 in the product space of m + 1 copies x^(0), ..., x^(m), an array with one more axis in front:
+It is Algorithm 1 in the product space of m + 1 copies x^(0), ..., x^(m), an array with one more axis in front, or
+behind those of a batch:
 
     f(x^(0)) + [0 + g_1(x^(1)) + ... + g_m(x^(m))] + indicator of {x^(0) = ... = x^(m)}.
 
@@ -16,6 +17,7 @@ from trisplit.algorithms.tos import tos
 from trisplit.arrays import Array, namespace
 from trisplit.problem import CountedTerm, Function, Problem, Term, Uncounted
 from trisplit.steps import StepRule
+from trisplit.terms.base import Shape
 
 
 @dataclass(frozen=True)
@@ -24,25 +26,35 @@ class FirstCopy:
 
     f: Function
     copies: int
+    batch_ndim: int = 0
 
     def value(self, x: Array) -> float:
-        return self.f.value(x[0, ...])
+        return self.f.value(copy_of(x, 0, self.batch_ndim))
 
     def grad(self, x: Array) -> Array:
-        return embed(self.f.grad(x[0, ...]), self.copies)
+        return embed(self.f.grad(copy_of(x, 0, self.batch_ndim)), self.copies, self.batch_ndim)
 
     def value_and_grad(self, x: Array) -> tuple[float, Array]:
-        value, grad = self.f.value_and_grad(x[0, ...])
-        return value, embed(grad, self.copies)
+        value, grad = self.f.value_and_grad(copy_of(x, 0, self.batch_ndim))
+        return value, embed(grad, self.copies, self.batch_ndim)
+
+    def select(self, members: tuple[Array, ...]) -> "FirstCopy | None":
+        f = self.f.select(members)
+        return None if f is None else FirstCopy(f, self.copies, 1)
 
     def seen_part(self, d: Array) -> Array:
-        return d[0, ...]
+        return copy_of(d, 0, self.batch_ndim)
 
 
-def embed(grad: Array, copies: int) -> Array:
+def copy_of(x: Array, i: int, batch_ndim: int) -> Array:
+    """Return x^(i)."""
+    return x[(*(slice(None),) * batch_ndim, i, ...)]
+
+
+def embed(grad: Array, copies: int, batch_ndim: int) -> Array:
     """Return the gradient in the first of so many copies, and zero in the others."""
     xp = namespace(grad)
-    return xp.stack([grad] + [xp.zeros_like(grad)] * (copies - 1))
+    return xp.stack([grad] + [xp.zeros_like(grad)] * (copies - 1), axis=batch_ndim)
 
 
 @dataclass(frozen=True)
@@ -50,25 +62,34 @@ class Separate:
     """0 + g_1(x^(1)) + ... + g_m(x^(m))."""
 
     terms: tuple[Term, ...]
+    batch_ndim: int = 0
 
     def value(self, x: Array) -> float:
-        return sum(float(term.value(x[i, ...])) for i, term in enumerate(self.terms, start=1))
+        return sum(term.value(copy_of(x, i, self.batch_ndim)) for i, term in enumerate(self.terms, start=1))
 
     def prox(self, x: Array, gamma: float) -> Array:
-        moved = [term.prox(x[i, ...], gamma) for i, term in enumerate(self.terms, start=1)]
-        return namespace(x).stack([x[0, ...], *moved])
+        xp, k = namespace(x), self.batch_ndim
+        if k and not isinstance(gamma, float | int):
+            gamma = xp.squeeze(gamma, axis=-1)  # a column for arrays without the axis of the copies
+        moved = [term.prox(copy_of(x, i, k), gamma) for i, term in enumerate(self.terms, start=1)]
+        return xp.stack([copy_of(x, 0, k), *moved], axis=k)
 
 
 @dataclass(frozen=True)
 class Consensus:
     """Indicator of {x^(0) = ... = x^(m)}; its projection is the mean in every copy."""
 
+    batch_ndim: int = 0
+
     def value(self, x: Array) -> float:
         return 0.0
 
     def prox(self, x: Array, gamma: float) -> Array:
         xp = namespace(x)
-        return xp.zeros_like(x) + xp.mean(x, axis=0, keepdims=True)
+        return xp.zeros_like(x) + xp.mean(x, axis=self.batch_ndim, keepdims=True)
+
+    def select(self, members: tuple[Array, ...], shape: Shape) -> "Consensus":
+        return Consensus(1)
 
 
 @dataclass(frozen=True)
@@ -77,18 +98,22 @@ class ProductProblem:
 
     base: Problem
 
+    @property
+    def batch_ndim(self) -> int:
+        return self.base.batch_ndim
+
     @cached_property
     def f(self) -> Function:
         # A counter of its own: the calls are counted once, by the base problem's f and terms.
-        return Function(FirstCopy(self.base.f, len(self.base.terms) + 1))
+        return Function(FirstCopy(self.base.f, len(self.base.terms) + 1, self.batch_ndim), self.batch_ndim)
 
     @cached_property
     def g(self) -> Separate:
-        return Separate(self.base.terms)
+        return Separate(self.base.terms, self.batch_ndim)
 
     @property
     def h(self) -> Consensus:
-        return Consensus()
+        return Consensus(self.batch_ndim)
 
     @cached_property
     def counted(self) -> tuple[CountedTerm, Consensus]:
@@ -98,16 +123,25 @@ class ProductProblem:
     @property
     def uncounted(self) -> tuple[Function, Separate, Consensus]:
         """The gradient of f, g and h, without the counting."""
-        grad, copies = self.base.f.uncounted_grad, len(self.base.terms) + 1
-        return Uncounted(lambda x: embed(grad(x[0, ...]), copies)), Separate(self.base.terms), self.h
+        grad, copies, k = self.base.f.uncounted_grad, len(self.base.terms) + 1, self.batch_ndim
+        return Uncounted(lambda x: embed(grad(copy_of(x, 0, k)), copies, k)), self.g, self.h
 
     def start(self, x0: Array) -> Array:
         """Return m + 1 copies of `x0`."""
-        return namespace(x0).stack([x0] * (len(self.base.terms) + 1))
+        return namespace(x0).stack([x0] * (len(self.base.terms) + 1), axis=self.batch_ndim)
+
+    def common(self, x: Array) -> Array:
+        """Return the first copy; in the mean they are all equal."""
+        return copy_of(x, 0, self.batch_ndim)
 
     def reached(self, z: Array) -> list[Array]:
         """Return the copies z^(1), ..., z^(m), where the proximal maps of the terms arrived."""
-        return [z[i, ...] for i in range(1, z.shape[0])]
+        return [copy_of(z, i, self.batch_ndim) for i in range(1, z.shape[self.batch_ndim])]
+
+    def select(self, members: tuple[Array, ...], shape: Shape) -> "ProductProblem | None":
+        """Return the problem of some members of a batch whose x has that shape, as `Problem.select`."""
+        base = self.base.select(members, shape)
+        return None if base is None else ProductProblem(base)
 
 
 def product(

@@ -1,8 +1,9 @@
 """What an iteration hands out."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Self
 
-from trisplit.arrays import Array
+from trisplit.arrays import Array, is_array
 
 
 class State(NamedTuple):
@@ -19,3 +20,17 @@ class State(NamedTuple):
     gamma: float
     f_z: float | None = None
     memory: tuple = ()
+
+    def mapped(self, function: Callable[..., Array], *others: "State") -> Self:
+        """Return the state with `function` applied to each of its arrays, together with those of other states.
+
+        `t` stays; what is a number, or None, in this state stays too.
+        """
+
+        def apply(values: tuple) -> object:
+            return function(*values) if is_array(values[0]) else values[0]
+
+        fields = (apply(values) for values in zip(*(state[1:-1] for state in (self, *others)), strict=True))
+        memory = [apply(values) for values in zip(*(state.memory for state in (self, *others)), strict=True)]
+        make = getattr(self.memory, "_make", tuple)  # a rule may have named its parts
+        return type(self)(self.t, *fields, make(memory))  # pyright: ignore

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
+from trisplit.algorithms.refused import refused_rows
 from trisplit.algorithms.state import State
-from trisplit.arrays import Array
+from trisplit.arrays import Array, unchanged
 from trisplit.errors import InputError
-from trisplit.problem import Function, Problem, Term
+from trisplit.problem import Function, Problem, Term, batched
 from trisplit.steps import Constant, StepRule, as_step
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def tos(
     >>> state.z
     array([1., 1.])
     """
-    rule, relax = as_step(step), float(relax)
+    rule, relax = batched(as_step(step), problem.batch_ndim), float(relax)
     if isinstance(problem, Problem) and len(problem.terms) > 2:
         raise InputError(f"Algorithm 1 takes two terms, got {len(problem.terms)}; use `ts.product` or `ts.minimize`")
     if not 0 < relax < 2:
@@ -135,6 +136,15 @@ def tos(
         yield state
 
 
+class Half(NamedTuple):
+    """What the first half of an iteration found: z, f(z) if the rule asked for it, u and the step to try."""
+
+    z: Array
+    f_z: float | None
+    u: Array
+    trial: float
+
+
 def iterate(
     t: int,
     f: Function,
@@ -145,19 +155,34 @@ def iterate(
     rule: StepRule,
     memory: tuple,
     relax: float = 1.0,
+    half: Half | None = None,
 ) -> tuple[State, Array, tuple]:
-    """Return iteration t of Algorithm 1, the next y, and what the step rule remembers."""
-    z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2
-    f_z, u = f.value_and_grad(z) if rule.needs_value else (None, f.grad(z))
-    trial, memory = rule.propose(memory, z, y, gamma)
+    """Return iteration t of Algorithm 1, the next y, and what the step rule remembers.
+
+    If `half` is given, only the second half is computed.
+    """
+    if half is None:
+        z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2
+        f_z, u = f.value_and_grad(z) if rule.needs_value else (None, f.grad(z))
+        trial, memory = rule.propose(memory, z, y, gamma)
+    else:
+        z, f_z, u, trial = half
     while True:
         # Scaling y - z with gamma keeps (y - z) / gamma, a subgradient of g at z, so z stays prox_{gamma g}(y).
-        if trial != gamma:
+        if not unchanged(trial, gamma):
             y, gamma = z + (trial / gamma) * (y - z), trial
         x = h.prox(2 * z - y - gamma * u, gamma)  # [YMS21] Alg. 1, line 3
         state = State(t, z, x, y, u, gamma, f_z, memory)
         trial, memory = rule.judge(memory, state, f)
-        if trial == gamma:
+        if unchanged(trial, gamma):
+            break
+        few = refused_rows(f, h, state, trial, rule)
+        if few is not None:  # of a batch; the others need no further trial
+            own = few.taken(state._replace(memory=memory))
+            again = Half(own.z, own.f_z, own.u, few.rows_of(trial))  # pyright: ignore[reportArgumentType]
+            settled, _, _ = iterate(t, few.f, g, few.h, own.y, own.gamma, few.rule, own.memory, half=again)  # pyright: ignore
+            state, memory = few.put_back(state, memory, settled)
+            x, y = state.x, state.y
             break
     if memory is not state.memory:
         state = state._replace(memory=memory)

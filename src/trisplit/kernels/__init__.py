@@ -3,13 +3,17 @@
 import sys
 from collections.abc import Callable
 from threading import Timer
+from types import FunctionType
 from typing import Any
 
 PATIENCE = 0.5  # seconds of compiling after which somebody at a terminal is told why nothing happens
 
 
-def compiled(*signatures: str) -> Callable[[Callable], Callable]:
+def compiled(*signatures: str, calls: tuple[Callable, ...] = ()) -> Callable[[Callable], Callable]:
     """Return a decorator: compile for these signatures at once, or without any, when a compiled caller needs it.
+
+    `calls` are plain functions that the function calls, to be compiled with it; they stand in the same file, or a
+    change in them would not be noticed.
 
     What was compiled is kept in the folder that numba finds for it. Where none can be written, where the disk is full
     or a kept file is damaged, the function is compiled for this process alone.
@@ -29,6 +33,9 @@ def compiled(*signatures: str) -> Callable[[Callable], Callable]:
 
         # Other threads go on meanwhile, and a division by zero gives infinity, as in NumPy.
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+        if calls:
+            callees = {callee.__name__: compiled()(callee) for callee in calls}
+            function = FunctionType(function.__code__, {**function.__globals__, **callees}, function.__name__)
         if not signatures:
             return njit(**options)(function)
         notice = Timer(PATIENCE, _tell, [f"trisplit: compiling `{function.__name__}` ..."])

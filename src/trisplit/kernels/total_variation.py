@@ -94,15 +94,16 @@ def solve(y: np.ndarray, lam: float, lo: np.ndarray, hi: np.ndarray, t: np.ndarr
 
 
 @compiled(
-    "void(Array(f4, 3, 'C', readonly=True), f8, f4[:, :, ::1])",
-    "void(Array(f8, 3, 'C', readonly=True), f8, f8[:, :, ::1])",
+    "void(Array(f4, 3, 'C', readonly=True), f8[::1], f4[:, :, ::1])",
+    "void(Array(f8, 3, 'C', readonly=True), f8[::1], f8[:, :, ::1])",
 )
-def prox_lines(x: np.ndarray, lam: float, out: np.ndarray) -> None:
-    """Write the proximal points of the lines x[i, :, j] into `out`; a line with NaN or infinity becomes NaN."""
+def prox_lines(x: np.ndarray, lams: np.ndarray, out: np.ndarray) -> None:
+    """Write the proximal points of x[i, :, j], with lams[i], into `out`; a line with NaN or infinity becomes NaN."""
     count, n, width = x.shape
     lines = np.empty((min(LINES, width), n + PADDING))
     lo, hi, t, jump = np.empty(n), np.empty(n), np.empty(2 * n), np.empty(2 * n)
     for i in range(count):
+        lam = lams[i]
         for first in range(0, width, LINES):
             together = min(LINES, width - first)
             if together == 1:  # the same as below, without the inner loop, which would take longer than its body

@@ -21,7 +21,7 @@ from trisplit.result import Certificate, Guarantee, Result
 from trisplit.solve import Driver, Rng, as_generator, check_options
 from trisplit.steps import StepRule, Theory, as_step
 from trisplit.terms import Box, Simplex, UnitSums
-from trisplit.theory import guarantee_for
+from trisplit.theory import guarantees
 
 Matrices: TypeAlias = Instance | np.ndarray
 
@@ -113,7 +113,7 @@ def relax(
     def guarantee(iterations: int) -> Guarantee:
         if method == "fw":
             return Guarantee(None, "Frank-Wolfe is not the method of [YMS21]")
-        return guarantee_for(problem, start, rule, relax=1.0, output="last", iterations=iterations)
+        return guarantees(problem, start, rule, relax=1.0, output="last", iterations=[iterations])[0]
 
     if method == "fw":
         _require_feasible(start)

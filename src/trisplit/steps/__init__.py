@@ -5,6 +5,9 @@
 
 from numbers import Real
 
+import numpy as np
+
+from trisplit.arrays import as_host
 from trisplit.errors import InputError
 from trisplit.steps.adaptive import Adaptive
 from trisplit.steps.base import StepRule
@@ -28,6 +31,8 @@ def as_step(step: "StepRule | float | str") -> StepRule:
         return step
     if isinstance(step, Real) and not isinstance(step, bool):
         return Constant(float(step))
+    if isinstance(as_host(step), np.ndarray):
+        return Constant(step)  # pyright: ignore[reportArgumentType]
     raise InputError(f"`step` must be a number, a rule object or one of {', '.join(rules)}; got {step!r}")
 
 

@@ -25,38 +25,39 @@ part of d that f sees is one more.
 """
 
 from dataclasses import dataclass
-from math import exp, inf, isfinite, sqrt
+from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from trisplit.arrays import Array, dots, eps, norm, norms
+from trisplit.steps.decisions import change, testable, verdict
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
     from trisplit.algorithms.state import State
     from trisplit.problem import Function, Problem
-
-
-MAX_BLIND = 10
+    from trisplit.steps.adaptive_batch import BatchAdaptive
 
 
 class Memory(NamedTuple):
-    """What the rule remembers from one iteration to the next."""
+    """What the rule remembers from one iteration to the next: two arrays, and floats from `size` on."""
 
     z: Array | None  # of the iteration before
     y: Array | None  # of the iteration before
     size: float  # at least ||z|| + ||y - z|| of the iteration before
-    passed: bool  # the last curvature test was passed, not drowned in rounding
-    growing: bool  # the direction of the last change
-    reversals: int
+    eps: float  # of the arrays' dtype
+    passed: float  # 1 if the last curvature test was passed, not drowned in rounding
+    growing: float  # 1 if the last change was growth
+    reversals: float
     primal: float  # running means of the two moves
     dual: float
     best: float  # the smallest ||y+ - y|| since the last restart of the count
-    idle: int  # iterations since then
-    patience: int
+    idle: float  # iterations since then
+    patience: float
     cap: float
-    eps: float  # of the arrays' dtype
-    blind: int  # trials in a row at which f(x) was not finite
-    shrinks: int  # by the balance so far: each makes the next smaller, or gamma would fall to 0 where sets hardly meet
+    shrinks: (
+        float  # by the balance so far: each makes the next smaller, or gamma would fall to 0 where sets hardly meet
+    )
+    blind: float  # trials in a row at which f(x) was not finite
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,21 @@ class Adaptive:
     patience: int = 100
     needs_value = True
 
+    def batched(self, batch_ndim: int) -> "BatchAdaptive":
+        """Return the rule that adapts a step for each problem of a batch."""
+        from trisplit.steps.adaptive_batch import BatchAdaptive
+
+        return BatchAdaptive(self, batch_ndim)
+
     def start(self, problem: "Problem | ProductProblem", y: Array) -> tuple[float, Memory]:
         """Return 1 / L with L measured between z_1 and a short gradient step from it."""
         z = problem.counted[0].prox(y, 1.0)
         gamma = self._first(problem, z, problem.f.grad(z))
-        return gamma, Memory(None, None, inf, False, True, 0, 0.0, 0.0, inf, 0, self.patience, inf, eps(y), 0, 0)
+        return gamma, Memory(None, None, *self.first_numbers(eps(y)))
+
+    def first_numbers(self, tiny: float) -> tuple[float, ...]:
+        """Return the numbers of the first memory."""
+        return inf, tiny, 0.0, 1.0, 0.0, 0.0, 0.0, inf, 0.0, float(self.patience), inf, 0.0, 0.0
 
     @staticmethod
     def _first(problem: "Problem | ProductProblem", z: Array, u: Array) -> float:
@@ -105,87 +116,32 @@ class Adaptive:
         return 1.0 / L if isfinite(L) and L * size > 1e4 * eps(z) * slope else size / slope
 
     def propose(self, memory: Memory, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
-        (
-            z_old,
-            y_old,
-            size,
-            passed,
-            growing,
-            reversals,
-            primal_mean,
-            dual_mean,
-            best,
-            idle,
-            patience,
-            cap,
-            tiny,
-            blind,
-            shrinks,
-        ) = memory
+        z_old, y_old, size, tiny, *numbers = memory
         if z_old is None or y_old is None:
-            return gamma, Memory(*memory)._replace(size=sum(norms(z, y - z)))
+            return gamma, Memory(None, None, sum(norms(z, y - z)), tiny, *numbers)
         # y = z + w, so w moves by the difference of the two moves. Its length from inner products saves passes over
         # memory; what cancels is far smaller than `primal`, to which it is compared.
         z_move, y_move = z - z_old, y - y_old
         z_square, y_square, both = dots((z_move, z_move), (y_move, y_move), (z_move, y_move))
         primal, dual, move = sqrt(z_square), sqrt(max(z_square - 2.0 * both + y_square, 0.0)), sqrt(y_square)
-        primal_mean, dual_mean = 0.9 * primal_mean + 0.1 * primal, 0.9 * dual_mean + 0.1 * dual
-        trial, size = gamma, size + primal + dual
+        size += primal + dual
         if not move > 10.0 * tiny * size:  # perhaps only because the bound is loose
             size = sum(norms(z, y - z))
-        if move > 10.0 * tiny * size:  # else the moves are rounding errors, whose ratio says nothing
-            if move < 0.9 * best:
-                best, idle = move, 0
-            elif idle < patience:
-                idle += 1
-            else:
-                best, idle = move, 0
-                if dual_mean > 0.3 * primal_mean:  # the iterates circle
-                    trial = cap = gamma / 2
-                    patience *= 2
-                elif dual_mean < 0.1 * primal_mean:  # they creep
-                    cap *= 2
-            grow, shrink = passed and dual <= primal, dual > self.dominance * primal
-            if trial == gamma and (grow or shrink):
-                reversals += growing is not grow
-                growing = grow
-                shrinks += shrink
-                change = self.change / (1 + reversals) if grow else -self.change / (reversals + shrinks)
-                trial = min(gamma * exp(change), cap)
-        if trial > gamma:
-            size *= trial / gamma  # `tos` rescales y - z together with gamma
-        means = primal_mean, dual_mean
-        return trial, Memory(
-            z, y, size, passed, growing, reversals, *means, best, idle, patience, cap, tiny, blind, shrinks
-        )
+        trial, *numbers = change(primal, dual, move, self.change, self.dominance, gamma, size, tiny, *numbers)
+        return trial, Memory(z, y, *numbers)
 
     def judge(self, memory: Memory, state: "State", f: "Function") -> tuple[float, Memory]:
         gamma, d = state.gamma, state.x - state.z
-        square, slope = dots((d, d), (state.u, d))
-        allowed = square / (2.0 * gamma)
+        seen = f.seen_part(d)
+        if seen is d:
+            square, slope = dots((d, d), (state.u, d))
+            seen_square = square
+        else:
+            square, slope, seen_square = (*dots((d, d), (state.u, d)), norm(seen) ** 2)
         f_z = state.f_z if state.f_z is not None else f.value(state.z)
-        noise = 20.0 * memory.eps * abs(f_z)
-        # Also true where d is NaN: no shorter step mends that.
-        if not isfinite(f_z) or not allowed > noise:
-            return gamma, accepted(memory, state, passed=False)
-        f_x = f.value(state.x)
-        # x lies in dom h, where f need not be defined; with sets it stays there however short the step is.
-        if not isfinite(f_x) and memory.blind >= MAX_BLIND:
-            return gamma, accepted(memory, state, passed=False)
-        if memory.blind or not isfinite(f_x):
-            memory = memory._replace(blind=0 if isfinite(f_x) else memory.blind + 1)
-        excess = f_x - f_z - slope
-        if excess < 0.0:
-            seen = f.seen_part(d)
-            if seen is not d:
-                allowed = norm(seen) ** 2 / (2.0 * gamma)
-        error = abs(excess)
-        if error <= allowed + max(noise, 20.0 * memory.eps * abs(f_x)):
-            return gamma, accepted(memory, state, passed=True)
-        ratio = 0.5 if not isfinite(error) else min(max(0.95 * allowed / error, 0.5), 0.9)
-        return gamma * ratio, memory._replace(growing=False, reversals=memory.reversals + memory.growing)
-
-
-def accepted(memory: Memory, state: "State", passed: bool) -> Memory:
-    """Return the memory after an accepted trial; y is known only now, as `tos` rescales it together with gamma."""
-    return Memory(state.z, state.y, memory[2], passed, *memory[4:])
+        _, _, size, tiny, passed, growing, reversals, *numbers, blind = memory
+        f_x = f.value(state.x) if testable(gamma, square, f_z, tiny) else f_z
+        ratio, passed, blind = verdict(gamma, square, seen_square, slope, f_z, f_x, tiny, blind)
+        if ratio == 1.0:  # `tos` rescales y together with gamma, so that it is known only now
+            return gamma, Memory(state.z, state.y, size, tiny, passed, growing, reversals, *numbers, blind)  # pyright: ignore
+        return gamma * ratio, Memory(*memory[:4], passed, 0.0, reversals + growing, *numbers, blind)  # pyright: ignore

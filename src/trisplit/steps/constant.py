@@ -1,10 +1,12 @@
 """A constant step."""
 
 from dataclasses import dataclass
-from math import isfinite
+from math import prod
 from typing import TYPE_CHECKING
 
-from trisplit.arrays import Array
+import numpy as np
+
+from trisplit.arrays import Array, as_host, column, from_numpy
 from trisplit.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,8 +21,9 @@ class Constant:
 
     Parameters
     ----------
-    gamma : float
-        Positive. 1 / L, with L the smoothness constant of f, is customary; `from_lipschitz` gives it.
+    gamma : float or array
+        Positive. 1 / L, with L the smoothness constant of f, is customary; `from_lipschitz` gives it. In a batch an
+        array has one step for each problem.
 
     Examples
     --------
@@ -28,25 +31,41 @@ class Constant:
     Constant(gamma=0.25)
     """
 
-    gamma: float
+    gamma: float | Array
     needs_value = False
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.gamma) and self.gamma > 0):
+        gamma = np.asarray(as_host(self.gamma), dtype=float)
+        if not (np.isfinite(gamma).all() and (gamma > 0).all()):
             raise InputError(f"`step` must be positive and finite, got {self.gamma}; try 1/L or step='auto'")
+        object.__setattr__(self, "gamma", gamma if gamma.ndim else float(gamma))
 
     @classmethod
-    def from_lipschitz(cls, L: float) -> "Constant":
+    def from_lipschitz(cls, L: float | Array) -> "Constant":
         """Return the step 1 / L, and 1 for L = 0, where f is linear and every step is stable."""
-        if not (isfinite(L) and L >= 0):
+        constant = np.asarray(as_host(L), dtype=float)
+        if not (np.isfinite(constant).all() and (constant >= 0).all()):
             raise InputError(f"`L` must be a finite number >= 0, got {L}; use step='auto' if it is not known")
-        return cls(1.0 / L if L > 0 else 1.0)
+        return cls(1.0 / np.where(constant > 0, constant, 1.0))
 
     def start(self, problem: "Problem | ProductProblem", y: Array) -> tuple[float, tuple]:
-        return self.gamma, ()
+        return first_steps(self.gamma, problem, y), ()
 
     def propose(self, memory: tuple, z: Array, y: Array, gamma: float) -> tuple[float, tuple]:
         return gamma, memory
 
     def judge(self, memory: tuple, state: "State", f: "Function") -> tuple[float, tuple]:
         return state.gamma, memory
+
+
+def first_steps(gamma: "float | Array | list[float]", problem: "Problem | ProductProblem", y: Array) -> float:
+    """Return a step for all problems as a float, and steps for the problems of a batch as a column for `y`."""
+    if isinstance(gamma, float):
+        return gamma
+    batch, gammas = y.shape[: problem.batch_ndim], np.asarray(gamma)
+    if not batch and gammas.size == 1:
+        return float(gammas.reshape(()))
+    if gammas.size != prod(batch) or (not isinstance(gamma, list) and gammas.shape != batch):
+        came = f"an array of shape {gammas.shape} for a batch of shape {tuple(batch)}"
+        raise InputError(f"`step` must be one number, or one for each problem, got {came}")
+    return column(from_numpy(gammas.reshape(batch), y), y)  # pyright: ignore[reportReturnType]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from trisplit.arrays import Array
 from trisplit.errors import InputError
-from trisplit.steps.constant import Constant
+from trisplit.steps.constant import Constant, first_steps
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
@@ -56,13 +56,14 @@ class Theory:
         return self if self.iterations is not None else replace(self, iterations=T)
 
     def start(self, problem: "Problem | ProductProblem", y: Array) -> tuple[float, tuple]:
-        from trisplit.theory import theorem_for
+        from trisplit.theory import coverages
 
         if self.iterations is None:
             raise InputError("`Theory` needs the number of iterations: Theory(iterations=T)")
-        theorem = theorem_for(problem, y, self.gradient_bound).theorem
-        gamma = self.gamma0 / self.iterations ** (2 / 3) if theorem is None else theorem.step(self.iterations)
-        return gamma, ()
+        T = self.iterations
+        theorems = [coverage.theorem for coverage in coverages(problem, y, self.gradient_bound)]
+        gammas = [self.gamma0 / T ** (2 / 3) if theorem is None else theorem.step(T) for theorem in theorems]
+        return first_steps(gammas, problem, y), ()
 
     def propose(self, memory: tuple, z: Array, y: Array, gamma: float) -> tuple[float, tuple]:
         return gamma, memory

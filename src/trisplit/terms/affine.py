@@ -1,6 +1,7 @@
 """Affine sets: the solutions of a linear system."""
 
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 
@@ -52,12 +53,12 @@ class Affine(ConvexSet):
 
     def project(self, x: Array) -> Array:
         """Return the nearest solution of A x = b."""
-        xp = namespace(x)
-        flat = xp.reshape(x, (-1,))
-        if flat.shape[0] != self.A.shape[1]:
-            raise InputError(f"`A` has {self.A.shape[1]} columns but x has {flat.shape[0]} entries; make them equal")
-        basis = constant_like(self._basis, x)
-        return xp.reshape(flat - (basis @ flat - constant_like(self._level, x)) @ basis, x.shape)
+        xp, k = namespace(x), self.batch_ndim
+        size = prod(x.shape[k:])
+        if size != self.A.shape[1]:
+            raise InputError(f"`A` has {self.A.shape[1]} columns but x has {size} entries; make them equal")
+        flat, basis = xp.reshape(x, (*x.shape[:k], size)), constant_like(self._basis, x)
+        return xp.reshape(flat - (flat @ basis.T - constant_like(self._level, x)) @ basis, x.shape)
 
     @classmethod
     def examples(cls) -> list[tuple["Affine", Shape]]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, at_least, dot, length, namespace, norm, where
+from trisplit.arrays import Array, at_least, inner, length, namespace, norm, where
 from trisplit.terms.base import ConvexSet, Shape, like, parameter, positive
 
 
@@ -30,6 +30,7 @@ class L2Ball(ConvexSet):
 
     radius: float = 1.0
     center: float | Array = 0.0
+    broadcast = ("center",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive(self.radius, "radius"))
@@ -39,18 +40,18 @@ class L2Ball(ConvexSet):
         """Return `x`, pulled to the sphere if it lies outside."""
         center = like(self.center, x, "center")
         away = x - center
-        size = length(away)
+        size = length(away, self.batch_ndim)
         return where(size <= self.radius, x, center + away * (self.radius / at_least(size, self.radius)))
 
     def support(self, u: Array) -> float:
         """Return <center, u> + radius ||u||."""
         center = like(self.center, u, "center") + namespace(u).zeros_like(u)
-        return float(dot(center, u)) + self.radius * norm(u)
+        return inner(center, u, self.batch_ndim) + self.radius * norm(u, self.batch_ndim)
 
     def lmo(self, u: Array) -> Array:
         """Return center - radius u / ||u||, and the centre for u = 0."""
-        size = norm(u)
-        return like(self.center, u, "center") - u * (self.radius / size if size > 0 else 0.0)
+        size, center = length(u, self.batch_ndim), like(self.center, u, "center")
+        return center - u * where(size > 0, self.radius / where(size > 0, size, 1.0), 0.0)
 
     def diameter(self, shape: Shape) -> float:
         """Return twice the radius."""

@@ -2,20 +2,56 @@
 
 A convex set C is a term: its indicator, 0 on C and infinite elsewhere. Its proximal map is the Euclidean
 projection, whatever gamma is.
+
+In a batch the first axes of x count independent problems. `batched(k)` gives the term that knows how many such axes
+there are: it takes a gamma for each problem and returns values, supports and distances as arrays, one number for each.
 """
 
+from copy import copy
 from math import inf, isfinite, prod
-from typing import TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 
-from trisplit.arrays import Array, as_host, constant_like, eps, norm
+from trisplit.arrays import Array, as_host, constant_like, device, eps, namespace, norm
 from trisplit.errors import InputError
 
 Shape: TypeAlias = tuple[int, ...]
 
 
-class ConvexSet:
+class Batchable:
+    """What makes a term usable in a batch; its sums go over the axes from `batch_ndim` on.
+
+    `broadcast` names the parameters that broadcast against x, so that each problem of a batch may have its own.
+    """
+
+    batch_ndim = 0
+    broadcast: ClassVar[tuple[str, ...]] = ()
+
+    def batched(self, batch_ndim: int) -> Self:
+        """Return this term for arrays whose first `batch_ndim` axes count independent problems."""
+        return self._with({"batch_ndim": batch_ndim})
+
+    def select(self, members: tuple[Array, ...], shape: Shape) -> Self:
+        """Return the term for some problems of a batch of that shape: those at `x[members]`, in a batch of one axis."""
+        k = self.batch_ndim
+        changed: dict[str, object] = {"batch_ndim": 1}
+        for name in self.broadcast:
+            value = getattr(self, name)
+            own = len(shape) - k
+            if isinstance(value, np.ndarray) and value.ndim > own:
+                each = np.broadcast_to(value, (*shape[:k], *value.shape[value.ndim - own :]))
+                changed[name] = each[tuple(np.asarray(as_host(index)) for index in members)]
+        return self._with(changed)
+
+    def _with(self, changed: dict[str, object]) -> Self:
+        new = copy(self)
+        for name, value in changed.items():
+            object.__setattr__(new, name, value)
+        return new
+
+
+class ConvexSet(Batchable):
     """The indicator of a closed convex set; a subclass supplies `project`."""
 
     convex = True
@@ -31,16 +67,25 @@ class ConvexSet:
 
     def distance(self, x: Array) -> float:
         """Return min over s in the set of ||x - s||."""
-        return norm(x - self.project(x))
+        return norm(x - self.project(x), self.batch_ndim)
 
     def value(self, x: Array) -> float:
         """Return 0.0 if `x` is in the set up to rounding, else infinity."""
-        rounding = 100 * eps(x) * (1.0 + norm(x)) * max(prod(x.shape), 1) ** 0.5
-        return 0.0 if self.distance(x) <= rounding else inf
+        k = self.batch_ndim
+        rounding = 100 * eps(x) * (1.0 + norm(x, k)) * max(prod(x.shape[k:]), 1) ** 0.5
+        return zero_where(self.distance(x) <= rounding, x)
 
     def lipschitz(self, shape: Shape) -> float:
         """Return 0: on its own domain an indicator is constant."""
         return 0.0
+
+
+def zero_where(inside: bool | Array, x: Array) -> float:
+    """Return 0.0 inside and infinity outside: a float, or in a batch an array in the dtype of `x`."""
+    if isinstance(inside, bool | np.bool_):
+        return 0.0 if inside else inf
+    xp = namespace(x)
+    return xp.where(inside, *(xp.asarray(value, dtype=x.dtype, device=device(x)) for value in (0.0, inf)))
 
 
 def nonnegative_weight(weight: float, name: str = "weight") -> float:

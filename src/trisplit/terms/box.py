@@ -1,13 +1,14 @@
 """Boxes: {x : lo <= x <= hi} entry by entry, and the nonnegative orthant."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace, positive_part
+from trisplit.arrays import Array, namespace, norm, positive_part, total
 from trisplit.errors import InputError
-from trisplit.terms.base import ConvexSet, Shape, fit, like, parameter
+from trisplit.terms.base import ConvexSet, Shape, fit, like, parameter, zero_where
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,7 @@ class Box(ConvexSet):
     lo: float | Array = 0.0
     hi: float | Array = 1.0
     _mixed: bool = field(init=False, repr=False)  # a number and an array
+    broadcast = ("lo", "hi")
 
     def __post_init__(self) -> None:
         lo, hi = parameter(self.lo, "lo", infinite=True), parameter(self.hi, "hi", infinite=True)
@@ -48,7 +50,7 @@ class Box(ConvexSet):
         for name, value in (("lo", lo), ("hi", hi), ("_mixed", mixed)):
             object.__setattr__(self, name, value)
 
-    @property
+    @cached_property
     def bounded(self) -> bool:
         """Whether all bounds are finite."""
         return bool(np.all(np.isfinite(self.lo)) and np.all(np.isfinite(self.hi)))
@@ -63,10 +65,12 @@ class Box(ConvexSet):
         """Return sum_i max(lo_i u_i, hi_i u_i), infinite where an unbounded side is met."""
         xp = namespace(u)
         lo, hi = like(self.lo, u, "lo"), like(self.hi, u, "hi")
+        if self.bounded:
+            return total(xp.maximum(lo * u, hi * u), self.batch_ndim)
         # 0 * inf is NaN, so a side enters only where u points to it.
         upper = xp.where(u > 0, hi * xp.where(u > 0, u, 1.0), 0.0)
         lower = xp.where(u < 0, lo * xp.where(u < 0, u, 1.0), 0.0)
-        return float(xp.sum(upper + lower))
+        return total(upper + lower, self.batch_ndim)
 
     def lmo(self, u: Array) -> Array:
         """Return a minimiser of <u, x> over the box, which must be bounded."""
@@ -78,7 +82,7 @@ class Box(ConvexSet):
 
     def diameter(self, shape: Shape) -> float:
         """Return ||hi - lo||."""
-        return float(np.linalg.norm(fit(self.hi, shape, "hi") - fit(self.lo, shape, "lo")))
+        return norm(fit(self.hi, shape, "hi") - fit(self.lo, shape, "lo"), self.batch_ndim)
 
     @classmethod
     def examples(cls) -> list[tuple["Box", Shape]]:
@@ -106,7 +110,9 @@ class NonNegative(ConvexSet):
 
     def support(self, u: Array) -> float:
         """Return 0 if u <= 0, else infinity."""
-        return 0.0 if bool(namespace(u).all(u <= 0)) else inf
+        xp, k = namespace(u), self.batch_ndim
+        inside = u <= 0
+        return zero_where(xp.all(inside, axis=tuple(range(k, u.ndim))) if k else bool(xp.all(inside)), u)
 
     def conjugate(self) -> Box:
         """Return the indicator of the nonpositive orthant."""

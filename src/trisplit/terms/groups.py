@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trisplit.arrays import Array, constant_like, namespace, positive_part
+from trisplit.arrays import Array, constant_like, namespace, positive_part, scalar, total
 from trisplit.errors import InputError
-from trisplit.terms.base import Shape, nonnegative_weight
+from trisplit.terms.base import Batchable, Shape, nonnegative_weight
 
 Groups = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True, eq=False)
-class GroupL2:
+class GroupL2(Batchable):
     """The group norm, weight * sum_k ||x[groups[k]]||_2, for groups that do not overlap.
 
     prox(x, gamma) scales each group by max(0, 1 - gamma weight / ||x[group]||); entries in no group stay.
@@ -79,15 +79,15 @@ class GroupL2:
 
     def value(self, x: Array) -> float:
         """Return weight * sum_k ||x[groups[k]]||."""
-        return self.weight * float(namespace(x).sum(self._norms(x)))
+        return self.weight * total(self._norms(x), self.batch_ndim)
 
     def prox(self, x: Array, gamma: float) -> Array:
         """Return `x` with every group shortened by gamma * weight, or zero if it is shorter."""
         xp = namespace(x)
         norms, (_, owners) = self._norms(x), self._indices(x)
         safe = xp.where(norms > 0, norms, xp.ones_like(norms))
-        scale = positive_part(1.0 - float(gamma) * self.weight / safe)
-        return x * xp.take(xp.concat([scale, xp.ones_like(x[:1])]), owners)
+        scale = positive_part(1.0 - scalar(gamma, self.batch_ndim) * self.weight / safe)
+        return x * xp.take(xp.concat([scale, xp.ones_like(x[..., :1])], axis=-1), owners, axis=-1)
 
     def lipschitz(self, shape: Shape) -> float:
         """Return weight * sqrt(number of groups)."""
@@ -96,15 +96,15 @@ class GroupL2:
     def _norms(self, x: Array) -> Array:
         xp = namespace(x)
         members, _ = self._indices(x)
-        entries = xp.take(xp.concat([x, xp.zeros_like(x[:1])]), members)
-        return xp.sqrt(xp.sum(xp.reshape(entries, self._padded.shape) ** 2, axis=1))
+        entries = xp.take(xp.concat([x, xp.zeros_like(x[..., :1])], axis=-1), members, axis=-1)
+        return xp.sqrt(xp.sum(xp.reshape(entries, (*x.shape[:-1], *self._padded.shape)) ** 2, axis=-1))
 
     def _indices(self, x: Array) -> tuple[Array, Array]:
         """Return the entries of `_padded`, and for each entry of `x` the number of its group.
 
         n stands for no entry and the number of groups for no group.
         """
-        n = x.shape[0] if x.ndim == 1 else 0  # a matrix is refused below, like a vector that is too short
+        n = x.shape[-1] if x.ndim == 1 + self.batch_ndim else 0  # a matrix is refused below, as too short
         if n not in self._places:
             last = max(max(group) for group in self.groups)
             if n <= last:

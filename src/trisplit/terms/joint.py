@@ -7,12 +7,11 @@ and returns None where it does not apply. Both orders of a pair are looked up.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trisplit.arrays import Array, from_numpy, namespace, to_numpy
+from trisplit.arrays import Array, from_numpy, namespace, smaller, to_numpy
 from trisplit.errors import InputError
 from trisplit.terms.base import Shape, like
 from trisplit.terms.box import Box, NonNegative
@@ -46,6 +45,8 @@ class JointOracle:
 def assignment(u: Array) -> Array:
     """Return the permutation matrix X that minimises <u, X>: a linear assignment problem, on the host.
 
+    A stack of matrices, with any number of axes in front, gives a stack of permutations.
+
     Examples
     --------
     >>> import numpy as np
@@ -55,32 +56,35 @@ def assignment(u: Array) -> Array:
     """
     from scipy.optimize import linear_sum_assignment  # a quarter of a second to import, needed by few
 
-    if u.ndim != 2 or u.shape[0] != u.shape[1]:
+    if u.ndim < 2 or u.shape[-1] != u.shape[-2]:
         raise InputError(f"`u` must be a square matrix, got shape {tuple(u.shape)}; a permutation needs one")
-    rows, columns = linear_sum_assignment(to_numpy(u))
+    costs = to_numpy(u)
     X = np.zeros(u.shape)
-    X[rows, columns] = 1.0
+    for place in np.ndindex(u.shape[:-2]):
+        X[place][linear_sum_assignment(costs[place])] = 1.0
     return from_numpy(X, u)
 
 
-def _birkhoff_support(u: Array) -> float:
-    # The row-stochastic and the column-stochastic matrices both contain the polytope: the smaller one counts.
-    return min(Simplex(axis=1).support(u), Simplex(axis=0).support(u))
+def _birkhoff(batch_ndim: int) -> JointOracle:
+    rows, columns = Simplex(axis=1).batched(batch_ndim), Simplex(axis=0).batched(batch_ndim)
 
+    def support(u: Array) -> float:
+        # The row-stochastic and the column-stochastic matrices both contain the polytope: the smaller one counts.
+        return smaller(rows.support(u), columns.support(u))
 
-BIRKHOFF = JointOracle(assignment, _birkhoff_support, fits=lambda shape: len(shape) == 2 and shape[0] == shape[1])
+    return JointOracle(assignment, support, fits=lambda shape: len(shape) == batch_ndim + 2 and shape[-1] == shape[-2])
 
 
 def _two_simplices(g: Simplex, h: Simplex) -> JointOracle | None:
     """Rows and columns that are points of the unit simplex: an assignment problem."""
     axes = {g.axis % 2, h.axis % 2}
-    return BIRKHOFF if axes == {0, 1} and g.total == h.total == 1.0 else None
+    return _birkhoff(g.batch_ndim) if axes == {0, 1} and g.total == h.total == 1.0 else None
 
 
 def _unit_sums(g: Box | NonNegative, h: UnitSums) -> JointOracle | None:
     """Nonnegative entries with unit row and column sums: an assignment problem."""
     birkhoff = isinstance(g, NonNegative) or (np.all(np.asarray(g.lo) == 0.0) and np.all(np.asarray(g.hi) >= 1.0))
-    return BIRKHOFF if birkhoff else None
+    return _birkhoff(h.batch_ndim) if birkhoff else None
 
 
 def _one_term(g: "Term", h: Zero) -> JointOracle | None:
@@ -89,7 +93,7 @@ def _one_term(g: "Term", h: Zero) -> JointOracle | None:
     if lmo is None or support is None or not getattr(g, "indicator", False) or not getattr(g, "bounded", True):
         return None
     diameter = getattr(g, "diameter", None)
-    bounded = lambda shape: callable(diameter) and isfinite(diameter(shape))  # noqa: E731 # pyright: ignore
+    bounded = lambda shape: callable(diameter) and bool(np.all(np.isfinite(diameter(shape))))  # noqa: E731 # pyright: ignore
     return JointOracle(lmo, support, fits=bounded)
 
 
@@ -123,7 +127,7 @@ def find_joint_oracle(g: "Term", h: "Term") -> JointOracle | None:
 
     Examples
     --------
-    >>> find_joint_oracle(Box(0, 1), UnitSums()) is BIRKHOFF
+    >>> find_joint_oracle(Box(0, 1), UnitSums()) is not None
     True
     """
     for first, second in ((g, h), (h, g)):

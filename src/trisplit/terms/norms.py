@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, dot, namespace
+from trisplit.arrays import Array, device, inner, namespace, norm, scalar, total
 from trisplit.errors import InputError
-from trisplit.terms.base import Shape, fit, like, nonnegative_weight, parameter
+from trisplit.terms.base import Batchable, Shape, fit, like, nonnegative_weight, parameter
 from trisplit.terms.box import Box
 
 
 @dataclass(frozen=True)
-class Zero:
+class Zero(Batchable):
     """The zero function; prox(x) = x. It stands for h where there is only one nonsmooth term.
 
     Examples
@@ -26,7 +26,7 @@ class Zero:
 
     def value(self, x: Array) -> float:
         """Return 0."""
-        return 0.0
+        return self.distance(x)
 
     def prox(self, x: Array, gamma: float) -> Array:
         """Return `x`."""
@@ -38,7 +38,8 @@ class Zero:
 
     def distance(self, x: Array) -> float:
         """Return 0: the domain is the whole space."""
-        return 0.0
+        k = self.batch_ndim
+        return namespace(x).zeros(x.shape[:k], dtype=x.dtype, device=device(x)) if k else 0.0
 
     def conjugate(self) -> Box:
         """Return the indicator of {0}."""
@@ -50,7 +51,7 @@ class Zero:
 
 
 @dataclass(frozen=True, eq=False)
-class L1:
+class L1(Batchable):
     """The weighted L1 norm, sum_i weight_i |x_i|.
 
     prox(x, gamma) = sign(x) max(|x| - gamma weight, 0), entry by entry.
@@ -68,6 +69,7 @@ class L1:
     """
 
     weight: float | Array = 1.0
+    broadcast = ("weight",)
     convex = True
     indicator = False
 
@@ -80,16 +82,16 @@ class L1:
     def value(self, x: Array) -> float:
         """Return sum_i weight_i |x_i|."""
         xp = namespace(x)
-        return float(xp.sum(like(self.weight, x, "weight") * xp.abs(x)))
+        return total(like(self.weight, x, "weight") * xp.abs(x), self.batch_ndim)
 
     def prox(self, x: Array, gamma: float) -> Array:
         """Return the soft threshold of `x` at gamma * weight."""
-        threshold = float(gamma) * like(self.weight, x, "weight")
+        threshold = scalar(gamma, self.batch_ndim) * like(self.weight, x, "weight")
         return x - namespace(x).clip(x, -threshold, threshold)
 
     def lipschitz(self, shape: Shape) -> float:
         """Return ||weight||_2 over all entries."""
-        return float(np.linalg.norm(fit(self.weight, shape, "weight")))
+        return norm(fit(self.weight, shape, "weight"), self.batch_ndim)
 
     def conjugate(self) -> Box:
         """Return the indicator of {u : |u_i| <= weight_i}."""
@@ -101,7 +103,7 @@ class L1:
 
 
 @dataclass(frozen=True)
-class SquaredL2:
+class SquaredL2(Batchable):
     """The squared norm, (weight / 2) ||x||^2; prox(x, gamma) = x / (1 + gamma weight).
 
     Examples
@@ -120,11 +122,11 @@ class SquaredL2:
 
     def value(self, x: Array) -> float:
         """Return (weight / 2) ||x||^2."""
-        return 0.5 * self.weight * float(dot(x, x))
+        return 0.5 * self.weight * inner(x, x, self.batch_ndim)
 
     def prox(self, x: Array, gamma: float) -> Array:
         """Return x / (1 + gamma weight)."""
-        return x / (1.0 + float(gamma) * self.weight)
+        return x / (1.0 + scalar(gamma, self.batch_ndim) * self.weight)
 
     def conjugate(self) -> "SquaredL2":
         """Return ||u||^2 / (2 weight)."""

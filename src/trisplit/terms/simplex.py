@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import prod
 from operator import index
 
-from trisplit.arrays import Array, device, namespace, positive_part
+from trisplit.arrays import Array, device, namespace, positive_part, total
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet, Shape, positive
 
@@ -49,41 +49,48 @@ class Simplex(ConvexSet):
         """Return the projection of each slice along `axis`, by sorting."""
         xp, length = namespace(x), self._length(x.shape)
         # A shift of a slice leaves its projection; without it `total` drowns in the rounding of a large sum.
-        x = x - xp.max(x, axis=self.axis, keepdims=True)
-        largest = xp.flip(xp.sort(x, axis=self.axis), axis=self.axis)
-        excess = xp.cumulative_sum(largest, axis=self.axis) - self.total
+        axis = self._axis
+        x = x - xp.max(x, axis=axis, keepdims=True)
+        largest = xp.flip(xp.sort(x, axis=axis), axis=axis)
+        excess = xp.cumulative_sum(largest, axis=axis) - self.total
         count = xp.arange(1, length + 1, dtype=x.dtype, device=device(x))
-        theta = xp.max(excess / self._along_axis(count, x.ndim), axis=self.axis, keepdims=True)
+        theta = xp.max(excess / self._along_axis(count, x.ndim), axis=axis, keepdims=True)
         return positive_part(x - theta)
 
     def support(self, u: Array) -> float:
         """Return total times the sum over slices of the largest entry."""
         xp = namespace(u)
         self._length(u.shape)
-        return self.total * float(xp.sum(xp.max(u, axis=self.axis)))
+        return self.total * total(xp.max(u, axis=self._axis), self.batch_ndim)
 
     def lmo(self, u: Array) -> Array:
         """Return the vertex that minimises <u, x>: `total` at the first smallest entry of each slice."""
         xp = namespace(u)
         place = xp.arange(self._length(u.shape), device=device(u))
-        smallest = xp.expand_dims(xp.argmin(u, axis=self.axis), axis=self.axis)
+        smallest = xp.expand_dims(xp.argmin(u, axis=self._axis), axis=self._axis)
         return xp.where(self._along_axis(place, u.ndim) == smallest, self.total, xp.zeros_like(u))
 
     def diameter(self, shape: Shape) -> float:
         """Return the largest distance, sqrt(2) total for each slice of two or more entries."""
         length = self._length(shape)
-        return 0.0 if length == 1 else self.total * (2.0 * prod(shape) / length) ** 0.5
+        return 0.0 if length == 1 else self.total * (2.0 * prod(shape[self.batch_ndim :]) / length) ** 0.5
+
+    @property
+    def _axis(self) -> int:
+        """The axis among those of an array with the axes of a batch in front."""
+        return self.axis if self.axis < 0 else self.axis + self.batch_ndim
 
     def _length(self, shape: Shape) -> int:
+        shape = tuple(shape[self.batch_ndim :])
         if not -len(shape) <= self.axis < len(shape):
-            raise InputError(f"`axis` is {self.axis} but x has shape {tuple(shape)}; choose one of its axes")
+            raise InputError(f"`axis` is {self.axis} but x has shape {shape}; choose one of its axes")
         if shape[self.axis] == 0:
-            raise InputError(f"x has shape {tuple(shape)}: nothing adds up to `total`; give at least one entry")
+            raise InputError(f"x has shape {shape}: nothing adds up to `total`; give at least one entry")
         return shape[self.axis]
 
     def _along_axis(self, values: Array, ndim: int) -> Array:
         shape = [1] * ndim
-        shape[self.axis] = -1
+        shape[self._axis] = -1
         return namespace(values).reshape(values, tuple(shape))
 
     @classmethod

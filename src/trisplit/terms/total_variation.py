@@ -6,13 +6,13 @@ from operator import index
 
 import numpy as np
 
-from trisplit.arrays import Array, as_floating, device, from_numpy, namespace, to_numpy
+from trisplit.arrays import Array, as_floating, as_host, device, from_numpy, namespace, to_numpy, total
 from trisplit.errors import InputError
-from trisplit.terms.base import Shape, nonnegative_weight
+from trisplit.terms.base import Batchable, Shape, nonnegative_weight
 
 
 @dataclass(frozen=True)
-class TotalVariation:
+class TotalVariation(Batchable):
     """Total variation along one axis, weight * sum over the lines along `axis` of sum_k |x_{k+1} - x_k|.
 
     The anisotropic total variation of an image is the sum of two terms, of axis 0 and axis 1.
@@ -57,7 +57,7 @@ class TotalVariation:
         """Return weight * sum over the lines of sum_k |x_{k+1} - x_k|."""
         xp, axis = namespace(x), self._axis(x.shape)
         before, after = [(slice(None),) * axis + (part, ...) for part in (slice(-1), slice(1, None))]
-        return self.weight * float(xp.sum(xp.abs(x[after] - x[before])))
+        return self.weight * total(xp.abs(x[after] - x[before]), self.batch_ndim)
 
     def prox(self, x: Array, gamma: float) -> Array:
         """Return the proximal points of the lines, computed on the host."""
@@ -75,19 +75,24 @@ class TotalVariation:
         host = np.ascontiguousarray(host, dtype=np.float32 if host.dtype == np.float32 else np.float64)
         out = np.empty_like(host)
         lines = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
-        prox_lines(host.reshape(lines), float(gamma) * self.weight, out.reshape(lines))
+        weights = self.weight * np.asarray(as_host(gamma), dtype=float)
+        if weights.ndim:  # one for each problem of a batch
+            weights = np.broadcast_to(weights, (*x.shape[:axis], *(1,) * (x.ndim - axis)))
+        prox_lines(host.reshape(lines), np.resize(weights, lines[0]), out.reshape(lines))
         return from_numpy(out, x)
 
     def lipschitz(self, shape: Shape) -> float:
         """Return weight * sqrt(number of lines) * sqrt(4 n - 6), n their length: the slope of a zigzag."""
         n = shape[self._axis(shape)]
-        return self.weight * (prod(shape) // n * (4 * n - 6)) ** 0.5 if n > 1 else 0.0
+        lines = prod(shape[self.batch_ndim :]) // max(n, 1)
+        return self.weight * (lines * (4 * n - 6)) ** 0.5 if n > 1 else 0.0
 
     def _axis(self, shape: Shape) -> int:
-        """Return the axis, counted from the first."""
-        if not -len(shape) <= self.axis < len(shape):
-            raise InputError(f"`axis` is {self.axis} but x has shape {tuple(shape)}; choose one of its axes")
-        return self.axis % len(shape)
+        """Return the axis, counted from the first, of an array with the axes of a batch in front."""
+        own = tuple(shape[self.batch_ndim :])
+        if not -len(own) <= self.axis < len(own):
+            raise InputError(f"`axis` is {self.axis} but x has shape {own}; choose one of its axes")
+        return self.batch_ndim + self.axis % len(own)
 
     @classmethod
     def examples(cls) -> list[tuple["TotalVariation", Shape]]:

@@ -1,0 +1,61 @@
+"""The problems of a batch whose step was refused: where they are few, only they are tried again."""
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trisplit.algorithms.state import State
+from trisplit.arrays import Array, index_like, put_rows, shapes_are_cheap, take_rows, to_numpy
+
+if TYPE_CHECKING:
+    from trisplit.problem import Function, Term
+    from trisplit.steps import StepRule
+    from trisplit.steps.adaptive_batch import BatchAdaptive
+
+# Taking rows out and putting them back costs some ten operations on all of them; below, a trial of all is cheaper.
+MIN_ROWS = 500
+MAX_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class RefusedRows:
+    """Some problems of a batch, as a batch of one axis of their own."""
+
+    rows: np.ndarray
+    f: "Function"
+    h: "Term"
+    whole: "BatchAdaptive"
+    rule: "BatchAdaptive"  # for these rows
+
+    def taken(self, state: State) -> State:
+        """Return these problems of a state of the whole batch."""
+        memory = self.whole.memory_of(state.memory, self.rows)  # pyright: ignore[reportArgumentType]
+        return state._replace(memory=()).mapped(self.rows_of)._replace(memory=memory)
+
+    def rows_of(self, x: "float | Array") -> Array:
+        """Return these problems of an array of the whole batch."""
+        return take_rows(x, index_like(self.rows, x), self.whole.batch_ndim)  # pyright: ignore[reportArgumentType]
+
+    def put_back(self, state: State, memory: tuple, own: State) -> tuple[State, tuple]:
+        """Return state and memory of the whole batch with these problems as they are in `own`; z and u are the same."""
+        index, k = index_like(self.rows, state.z), self.whole.batch_ndim
+        x, y, gamma = (put_rows(getattr(state, name), index, getattr(own, name), k) for name in ("x", "y", "gamma"))
+        memory = self.whole.joined(memory, self.rows, own.memory, state.z, y)  # pyright: ignore[reportArgumentType]
+        return state._replace(x=x, y=y, gamma=gamma, memory=memory), memory
+
+
+def refused_rows(f: "Function", h: "Term", state: State, trial: float, rule: "StepRule") -> RefusedRows | None:
+    """Return the problems whose trial step differs from that of the state, None if all are to be tried again."""
+    batch = state.z.shape[: getattr(rule, "batch_ndim", 0)]
+    if prod(batch) < MIN_ROWS or not hasattr(rule, "joined") or not shapes_are_cheap(state.z):
+        return None
+    refused = np.flatnonzero(to_numpy(trial != state.gamma))  # pyright: ignore[reportArgumentType]
+    if len(refused) > MAX_SHARE * prod(batch):
+        return None
+    members = tuple(index_like(axis, state.z) for axis in np.unravel_index(refused, batch))
+    f_rows, h_rows = f.select(members), h.select(members, state.z.shape)  # pyright: ignore
+    if f_rows is None or h_rows is None:
+        return None
+    return RefusedRows(refused, f_rows, h_rows, rule, replace(rule, batch_ndim=1))  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,117 @@
+"""The problems of a batch that are in the arrays of an iteration, one row each, and how good their points are."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from trisplit.algorithms.product import ProductProblem
+from trisplit.algorithms.state import State
+from trisplit.arrays import Array, all_finite, each_finite, index_like, namespace, norm, take_rows, to_numpy, where_rows
+from trisplit.certificates import certify, objective, point
+from trisplit.problem import Problem
+from trisplit.terms.base import Shape
+
+
+class Numbers(NamedTuple):
+    """How good each problem's point is, on the host, one row for each problem.
+
+    `finite` is false where the point is NaN or inf; `error`, the larger of the two relative errors, is infinite there
+    and where the certificate is not finite.
+    """
+
+    fun: np.ndarray
+    stationarity: np.ndarray
+    infeasibility: np.ndarray
+    error: np.ndarray
+    finite: np.ndarray
+
+    def take(self, rows: np.ndarray) -> "Numbers":
+        """Return the numbers of some rows."""
+        return Numbers(*(column[rows] for column in self))
+
+    def where(self, mask: np.ndarray, other: "Numbers") -> "Numbers":
+        """Return these numbers where the mask holds, else the others."""
+        return Numbers(*(np.where(mask, mine, theirs) for mine, theirs in zip(self, other, strict=True)))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The problems in the arrays of an iteration.
+
+    A state that is kept from an earlier iteration, `best` or `drawn`, is only y, gamma and t, with an entry for each
+    row: all else follows from them.
+    """
+
+    problem: Problem | ProductProblem
+    shape: Shape  # of x, the axes of the batch in front
+    members: np.ndarray  # the place of each row in the batch, counted through
+    done: np.ndarray  # finished, but still in the arrays
+    first: np.ndarray | None = None  # stationarity at the first look
+    best: State | None = None
+    best_numbers: Numbers | None = None
+    drawn: State | None = None
+
+    @property
+    def batch(self) -> Shape:
+        return self.shape[: self.problem.batch_ndim]
+
+    def keep(self, mask: np.ndarray, new: State, old: State | None) -> State:
+        """Return y and gamma of the new state in the rows of the mask and of the old one in the others."""
+        new = State(np.broadcast_to(new.t, mask.shape), None, None, new.y, None, new.gamma)  # pyright: ignore
+        if old is None or mask.all():
+            return new
+        if not mask.any():
+            return old
+        batch = self.batch
+        merged = new.mapped(lambda a, b: where_rows(mask.reshape(batch), a, b), old)
+        return merged._replace(t=np.where(mask, new.t, old.t))  # pyright: ignore[reportArgumentType]
+
+    def points(self, state: State, rows: np.ndarray) -> Array:
+        """Return the points that a state stands for, of some rows, in a batch of one axis."""
+        at = point(self.problem, state)
+        return take_rows(at, index_like(rows, at), len(self.batch))
+
+    def selected(self, rows: np.ndarray, like: Array) -> "Rows | None":
+        """Return some of the rows, with a problem of their own; None where f or a term cannot select them."""
+        places = tuple(index_like(axis, like) for axis in np.unravel_index(rows, self.batch))
+        problem = self.problem.select(places, self.shape)
+        if problem is None:
+            return None
+
+        def taken(kept: State | None) -> State | None:
+            return None if kept is None else self.taken(kept, rows)._replace(t=kept.t[rows])  # pyright: ignore
+
+        return Rows(
+            problem,
+            (len(rows), *self.shape[len(self.batch) :]),
+            self.members[rows],
+            self.done[rows],
+            first=None if self.first is None else self.first[rows],
+            best=taken(self.best),
+            best_numbers=None if self.best_numbers is None else self.best_numbers.take(rows),
+            drawn=taken(self.drawn),
+        )
+
+    def taken(self, state: State, rows: np.ndarray) -> State:
+        """Return a state of this batch with some of its rows, in a batch of one axis."""
+        index, axes = index_like(rows, state.y), len(self.batch)
+        return state.mapped(lambda a: take_rows(a, index, axes))
+
+    def measure(self, state: State) -> Numbers:
+        """Return how good the point of each row is."""
+        problem, k = self.problem, self.problem.batch_ndim
+        finite = np.ones(self.batch, dtype=bool)
+        for array in (state.z, state.x, state.u):
+            if not all_finite(array):
+                finite &= to_numpy(each_finite(array, k))
+        if not finite.all():  # some oracles and decompositions refuse NaN, also for the other problems
+            state = state.mapped(lambda a: where_rows(finite, a, namespace(a).ones_like(a)))
+        fun, z = objective(problem, state), point(problem, state)
+        certificate = certify(problem, state)
+        columns = fun, certificate.stationarity, certificate.infeasibility, norm(z, k)
+        fun, stationarity, infeasibility, size = (np.ravel(to_numpy(column)).astype(float) for column in columns)  # pyright: ignore
+        finite = finite.ravel() & np.isfinite(fun)
+        error = np.maximum(stationarity / np.maximum(1.0, np.abs(fun)), infeasibility / np.maximum(1.0, size))
+        error = np.where(finite & np.isfinite(stationarity) & np.isfinite(infeasibility), error, np.inf)
+        return Numbers(np.where(finite, fun, np.nan), stationarity, infeasibility, error, finite)

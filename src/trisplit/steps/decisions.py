@@ -1,0 +1,168 @@
+"""What the adaptive step decides, as functions of floats alone.
+
+The rule for one problem calls them; the rule for a batch compiles the loops over a table, one row for each problem.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from math import exp, isfinite
+
+import numpy as np
+
+MAX_BLIND = 10
+
+
+def change(
+    primal: float,
+    dual: float,
+    move: float,
+    change: float,
+    dominance: float,
+    gamma: float,
+    size: float,
+    tiny: float,
+    passed: float,
+    growing: float,
+    reversals: float,
+    primal_mean: float,
+    dual_mean: float,
+    best: float,
+    idle: float,
+    patience: float,
+    cap: float,
+    shrinks: float,
+    blind: float,
+) -> tuple[float, ...]:
+    """Return the gamma to try and the numbers of the memory, given the lengths of the last moves."""
+    primal_mean, dual_mean = 0.9 * primal_mean + 0.1 * primal, 0.9 * dual_mean + 0.1 * dual
+    trial = gamma
+    if move > 10.0 * tiny * size:  # else the moves are rounding errors, whose ratio says nothing
+        if move < 0.9 * best:
+            best, idle = move, 0.0
+        elif idle < patience:
+            idle += 1.0
+        else:
+            best, idle = move, 0.0
+            if dual_mean > 0.3 * primal_mean:  # the iterates circle
+                trial = cap = gamma / 2.0
+                patience *= 2.0
+            elif dual_mean < 0.1 * primal_mean:  # they creep
+                cap *= 2.0
+        if trial == gamma:
+            if passed == 1.0 and dual <= primal:
+                reversals += 1.0 - growing
+                growing = 1.0
+                trial = min(gamma * exp(change / (1.0 + reversals)), cap)
+            elif dual > dominance * primal:
+                reversals += growing
+                growing = 0.0
+                shrinks += 1.0
+                trial = min(gamma * exp(-change / (reversals + shrinks)), cap)
+    if trial > gamma:
+        size *= trial / gamma  # `tos` rescales y - z together with gamma
+    return (
+        trial,
+        size,
+        tiny,
+        passed,
+        growing,
+        reversals,
+        primal_mean,
+        dual_mean,
+        best,
+        idle,
+        patience,
+        cap,
+        shrinks,
+        blind,
+    )
+
+
+def testable(gamma: float, square: float, f_z: float, tiny: float) -> bool:
+    """Say whether the curvature test means something: f(z) is finite and ||d||^2 / (2 gamma) more than rounding.
+
+    False where d is NaN: no shorter step mends that.
+    """
+    return isfinite(f_z) and square / (2.0 * gamma) > 20.0 * tiny * abs(f_z)
+
+
+def verdict(
+    gamma: float, square: float, seen_square: float, slope: float, f_z: float, f_x: float, tiny: float, blind: float
+) -> tuple[float, float, float]:
+    """Return 1 to accept the trial or the ratio by which gamma must shrink, whether the test was passed, and `blind`.
+
+    `square` is ||d||^2, `seen_square` that of the part which f sees, and `slope` is <grad f(z), d>.
+    """
+    if not (isfinite(f_z) and square / (2.0 * gamma) > 20.0 * tiny * abs(f_z)):  # not `testable`
+        return 1.0, 0.0, blind
+    # x lies in dom h, where f need not be defined; with sets it stays there however short the step is.
+    if isfinite(f_x):
+        blind = 0.0
+    elif blind >= MAX_BLIND:
+        return 1.0, 0.0, blind
+    else:
+        blind += 1.0
+    excess = f_x - f_z - slope
+    allowed = (square if excess >= 0.0 else seen_square) / (2.0 * gamma)
+    error = abs(excess)
+    if error <= allowed + 20.0 * tiny * max(abs(f_z), abs(f_x)):
+        return 1.0, 1.0, blind
+    return min(max(0.95 * allowed / error, 0.5), 0.9) if isfinite(error) else 0.5, 0.0, blind
+
+
+def change_rows(
+    table: np.ndarray, primal: np.ndarray, dual: np.ndarray, move: np.ndarray, first: float, dominance: float
+) -> None:
+    """Replace gamma and the numbers in each row of the table by what `change` returns."""
+    for i in range(table.shape[0]):
+        r = table[i]
+        (r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13]) = change(
+            primal[i],
+            dual[i],
+            move[i],
+            first,
+            dominance,
+            r[0],
+            r[1],
+            r[2],
+            r[3],
+            r[4],
+            r[5],
+            r[6],
+            r[7],
+            r[8],
+            r[9],
+            r[10],
+            r[11],
+            r[12],
+            r[13],
+        )
+
+
+def verdict_rows(table: np.ndarray, tests: np.ndarray) -> int:
+    """Shorten gamma in each row of the table by what `verdict` says of ||d||^2, that of its part, <u, d>, f(z), f(x).
+
+    The number of refused steps is returned.
+    """
+    refused = 0
+    for i in range(table.shape[0]):
+        r = table[i]
+        ratio, passed, blind = verdict(
+            r[0], tests[0, i], tests[1, i], tests[2, i], tests[3, i], tests[4, i], r[2], r[13]
+        )
+        r[3], r[13] = passed, blind
+        if ratio != 1.0:
+            refused += 1
+            r[0] *= ratio
+            r[5] += r[4]
+            r[4] = 0.0
+    return refused
+
+
+@cache
+def compiled_rows() -> tuple[Callable[..., None], Callable[..., int]]:
+    """Return `change_rows` and `verdict_rows`, compiled."""
+    from trisplit.kernels import compiled
+
+    changing = compiled("void(f8[:,::1],f8[::1],f8[::1],f8[::1],f8,f8)", calls=(change,))(change_rows)
+    return changing, compiled("i8(f8[:,::1],f8[:,::1])", calls=(verdict,))(verdict_rows)

@@ -1,0 +1,349 @@
+"""A batch equals a loop over its members, to rounding: iterates, steps, certificates, statuses and counts."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+
+import trisplit as ts
+from tests.backends.problems import CASES
+from tests.batches.problems import Quadratics, Selectable, batch_of
+from trisplit.algorithms import refused
+from trisplit.batch import BatchDriver
+from trisplit.steps import decisions
+from trisplit.terms import L1, Box, L2Ball
+
+BATCHES = {"one axis": (7,), "two axes": (2, 3)}
+
+
+def rule(step, f):
+    """Return a rule for a batch or for one problem."""
+    return 0.7 / f.lipschitz if step == "constant" else step
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("step", ["constant", "auto", "theory"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_batch_equals_a_loop_over_its_members(name, step, batch):
+    (terms, shape), batch = CASES[name], BATCHES[batch]
+    f, x0 = batch_of(batch, shape, "convex" if "nuclear" in name else "indefinite")  # bounded from below
+    options = {"tol": 1e-5, "max_iter": 150}
+    res = ts.minimize(f, x0, terms, batch_ndim=len(batch), step=rule(step, f), **options)
+    assert res.x.shape == x0.shape
+    for place in np.ndindex(batch):
+        own = f.member(place)
+        alone = ts.minimize(own, x0[place], terms, step=rule(step, own), **options)
+        assert (res.status[place], res.nit[place]) == (alone.status, alone.nit)
+        assert res.iteration[place] == alone.iteration
+        assert res.success[place] == alone.success
+        assert res.message[place] == alone.message
+        assert res.certificate.kind == alone.certificate.kind
+        slack = 1e-6 if step == "auto" else 1e-10
+        assert np.allclose(res.x[place], alone.x, rtol=slack, atol=slack * (1 + np.abs(alone.x).max()))
+        assert res.fun[place] == pytest.approx(alone.fun, rel=slack, abs=slack)
+        for ours, theirs in zip(res.certificate[:2], alone.certificate[:2], strict=True):
+            assert ours[place] == pytest.approx(theirs, rel=1e-5, abs=10 * slack)
+        assert res.guarantee[place] == alone.guarantee
+
+
+@pytest.mark.parametrize("relax", [1.0, 1.4])
+@pytest.mark.parametrize("name", CASES)
+def test_iterates_and_steps_are_those_of_the_members(name, relax):
+    """Only a few: near the solution a refused step shrinks by a ratio of differences in which most digits cancel."""
+    terms, shape = CASES[name]
+    f, x0 = batch_of((5,), shape, "convex")
+    iterate = ts.tos if len(terms) <= 2 else ts.product
+    states = list(islice(iterate(ts.Problem(f, terms, batch_ndim=1), x0, relax=relax), 12))
+    for i in range(5):
+        alone = islice(iterate(ts.Problem(f.member(i), terms), x0[i], relax=relax), 12)
+        for state, own in zip(states, alone, strict=True):
+            assert state.gamma[i].item() == pytest.approx(own.gamma, rel=1e-4)
+            for array in ("z", "x", "y", "u"):
+                ours, theirs = getattr(state, array)[i], getattr(own, array)
+                assert np.allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_few_refused_steps_are_tried_again_alone(monkeypatch, name):
+    """Where only the refused rows are computed again, the iterates are those of trials of all rows."""
+    terms, shape = CASES[name]
+    f, x0 = batch_of((40,), shape)
+    iterate, runs, split = ts.tos if len(terms) <= 2 else ts.product, [], []
+    for least in (2, 1000):
+        monkeypatch.setattr(refused, "MIN_ROWS", least)
+        put_back = refused.RefusedRows.put_back
+        monkeypatch.setattr(refused.RefusedRows, "put_back", lambda *args: split.append(least) or put_back(*args))
+        runs.append(list(islice(iterate(ts.Problem(f, terms, batch_ndim=1), x0), 30)))
+        monkeypatch.setattr(refused.RefusedRows, "put_back", put_back)
+    assert set(split) == {2}
+    for few, all_rows in zip(*runs, strict=True):
+        assert np.allclose(few.gamma, all_rows.gamma, rtol=1e-9)
+        assert np.allclose(few.x, all_rows.x, rtol=1e-8, atol=1e-8)
+        assert np.allclose(few.y, all_rows.y, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("step", ["constant", "auto"])
+@pytest.mark.parametrize("name", ["two simplices", "groups and ball", "three terms"])
+def test_finished_problems_are_taken_out_where_f_can_select(name, step):
+    terms, shape = CASES[name]
+    results, sizes = [], []
+
+    class Watched(Selectable):
+        def value_and_grad(self, x):
+            sizes.append(x.shape[0])
+            return super().value_and_grad(x)
+
+        def select(self, members):
+            return Watched(self.Q[members], self.c[members])
+
+    for cls in (Watched, Quadratics):
+        f, x0 = batch_of((30,), shape, "convex", cls=cls)
+        results.append(ts.minimize(f, x0, terms, batch_ndim=1, step=rule(step, f), tol=1e-4))
+    taken_out, masked = results
+    assert taken_out.success.all()
+    assert sizes[0] == 30
+    assert sizes[-1] < 30 / 2
+    assert np.array_equal(taken_out.nit, masked.nit)
+    assert np.allclose(taken_out.x, masked.x, rtol=1e-7, atol=1e-7)
+
+
+def test_each_problem_may_have_terms_of_its_own():
+    f, x0 = batch_of((6,), (4,))
+    half, weights = np.linspace(0.2, 1, 6)[:, None] * np.ones(4), np.linspace(0, 0.5, 6)[:, None]
+    res = ts.minimize(f, x0, [Box(-half, half), L1(weights)], batch_ndim=1, tol=1e-8)
+    for i in range(6):
+        alone = ts.minimize(f.member(i), x0[i], [Box(-half[i], half[i]), L1(weights[i])], tol=1e-8)
+        assert res.nit[i] == alone.nit
+        assert np.allclose(res.x[i], alone.x, atol=1e-9)
+    assert res.success.all()
+    assert len(set(res.nit)) > 1
+
+
+def test_problems_of_one_number_each():
+    c = np.array([-3.0, 0.2, 5.0])
+    res = ts.minimize(lambda x: (x**2 / 2 + c * x, x + c), np.zeros(3), [Box(-1, 1), L1(0.5)], batch_ndim=1)
+    assert np.allclose(res.x, [1.0, 0.0, -1.0], atol=1e-6)
+
+
+class Spoilt(Selectable):
+    """The value of the problem with the largest c_1 is NaN once its x has left the origin."""
+
+    def value_and_grad(self, x):
+        value, grad = super().value_and_grad(x)
+        bad = (self.c[:, 0] == 99.0) & (np.abs(x).sum(axis=-1) > 0.5)
+        return np.where(bad, np.nan, value), np.where(bad[:, None], np.nan, grad)
+
+    def select(self, members):
+        return Spoilt(self.Q[members], self.c[members])
+
+
+@pytest.mark.parametrize("terms", [[Box(-1, 1), L2Ball(0.9)], [Box(-1, 1), L1(0.1), L2Ball(0.9)]])
+def test_a_problem_that_is_not_finite_leaves_the_others_alone(terms):
+    f, x0 = batch_of((5,), (4,), "convex", cls=Spoilt)
+    clean = ts.minimize(f, 0 * x0, terms, batch_ndim=1, step=0.05)
+    f.c[3, 0] = 99.0
+    res = ts.minimize(f, 0 * x0, terms, batch_ndim=1, step=0.05)
+    assert res.status[3] is ts.Status.NOT_FINITE
+    assert np.isfinite(res.x).all()
+    others = np.arange(5) != 3
+    assert res.success[others].all()
+    assert np.allclose(res.x[others], clean.x[others], atol=1e-12)
+
+
+def test_nan_in_one_matrix_leaves_the_others_alone():
+    term = ts.terms.NuclearNorm(0.5).batched(1)
+    x = np.random.default_rng(0).standard_normal((3, 4, 2))
+    expected = term.prox(x, 1.0)
+    x[1, 0, 0] = np.nan
+    moved = term.prox(x, 1.0)
+    assert np.isnan(moved[1]).all()
+    assert np.allclose(moved[[0, 2]], expected[[0, 2]])
+
+
+def test_problems_that_are_not_finite_at_all():
+    with pytest.raises(ts.InputError, match="start where both are finite"):
+        ts.minimize(lambda x: (np.full(3, np.nan), x), np.zeros((3, 2)), Box(-1, 1), batch_ndim=1)
+
+
+@pytest.mark.parametrize("output", ["last", "best", "random"])
+def test_outputs(output):
+    f, x0 = batch_of((6,), (5,))
+    terms = [Box(-1, 1), L2Ball(0.9)]
+    res = ts.minimize(f, x0, terms, batch_ndim=1, output=output, tol=0, max_iter=40, rng=5)
+    again = ts.minimize(f, x0, terms, batch_ndim=1, output=output, tol=0, max_iter=40, rng=5)
+    assert np.array_equal(res.x, again.x)
+    assert (res.nit == 40).all()
+    assert set(res.status) == {ts.Status.MAX_ITER}
+    if output == "random":
+        assert len(set(res.iteration)) > 1
+        assert res.seed == 5
+        return
+    for i in range(6):
+        alone = ts.minimize(f.member(i), x0[i], terms, output=output, tol=0, max_iter=40)
+        assert res.iteration[i] == alone.iteration
+        assert np.allclose(res.x[i], alone.x, atol=1e-9)
+
+
+def test_the_drawn_iterate_is_uniform():
+    f, x0 = batch_of((2000,), (2,))
+    res = ts.minimize(f, x0, Box(-1, 1), batch_ndim=1, step=0.01, output="random", tol=0, max_iter=4, rng=0)
+    counts = np.bincount(res.iteration, minlength=5)[1:]
+    assert counts.sum() == 2000
+    assert np.abs(counts - 500).max() < 5 * (500 * 0.75) ** 0.5
+
+
+def test_the_callback_sees_every_problem_at_its_place():
+    f, x0 = batch_of((12,), (4,), "convex")
+    seen = []
+
+    def watch(state):
+        seen.append(state.z.shape)
+        return state.t == 80
+
+    res = ts.minimize(f, x0, Box(-1, 1), batch_ndim=1, callback=watch)
+    assert set(seen) == {(12, 4)}
+    assert len(set(res.nit)) > 1
+    assert res.success.any()
+
+
+def test_ctrl_c_returns_what_was_found():
+    f, x0 = batch_of((8,), (4,), "convex")
+
+    def interrupt(state):
+        if state.t == 9:
+            raise KeyboardInterrupt
+
+    res = ts.minimize(f, x0, [Box(-1, 1), L2Ball(0.5)], batch_ndim=1, tol=1e-12, callback=interrupt)
+    stopped = res.status == ts.Status.INTERRUPTED
+    assert stopped.any()
+    assert (res.nit[stopped] == 9).all()
+    assert np.isfinite(res.fun).all()
+
+
+def test_a_time_limit_is_kept():
+    f, x0 = batch_of((8,), (4,))
+    res = ts.minimize(f, x0, [Box(-1, 1), L2Ball(0.5)], batch_ndim=1, tol=0, max_iter=10**9, time_limit=0.2)
+    assert set(res.status) == {ts.Status.TIME_LIMIT}
+    assert res.elapsed < 1.0
+
+
+def test_what_is_printed():
+    f, x0 = batch_of((8,), (4,), "convex")
+    res = ts.minimize(f, x0, Box(-1, 1), batch_ndim=1)
+    assert len(res) == 8
+    assert repr(res).startswith("BatchResult(8 problems, CONVERGED: 8, nit=")
+    assert res.trace["unfinished"][0] == 8
+    assert str(res.trace.rows[0]).startswith("1 it  8 unfinished  stat ")
+    with pytest.raises(KeyError, match="unfinished"):
+        res.trace["objective"]
+
+
+WRONG = {
+    "one value for all": (lambda x: ((x**2).sum(), 2 * x), {}, r"`f` must return a value for each problem, .* \(3,\)"),
+    "values of each entry": (lambda x: (x**2, 2 * x), {}, r"got shape \(3, 2\)"),
+    "too many axes": (
+        lambda x: ((x**2).sum(-1), 2 * x),
+        {"batch_ndim": 3},
+        "an integer from 0 to 2",
+    ),
+    "no integer": (lambda x: ((x**2).sum(-1), 2 * x), {"batch_ndim": True}, "`batch_ndim`"),
+    "negative": (lambda x: ((x**2).sum(-1), 2 * x), {"batch_ndim": -1}, "`batch_ndim`"),
+    "steps of another batch": (lambda x: ((x**2).sum(-1), 2 * x), {"step": np.ones(4)}, r"`step` .* shape \(4,\)"),
+    "a step that is not positive": (lambda x: ((x**2).sum(-1), 2 * x), {"step": np.array([1, 0, 1])}, "`step` must"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_errors(name):
+    f, options, message = WRONG[name]
+    with pytest.raises(ts.InputError, match=message):
+        ts.minimize(f, np.zeros((3, 2)), Box(-1, 1), **{"batch_ndim": 1, **options})
+
+
+def test_a_term_without_values_for_each_problem_is_refused():
+    class Own:
+        def value(self, x):
+            return 0.0
+
+        def prox(self, x, gamma):
+            return x
+
+    with pytest.raises(ts.InputError, match=r"`terms\[0\]` \(Own\) must return a value for each problem"):
+        ts.minimize(lambda x: ((x**2).sum(-1), 2 * x), np.zeros((3, 2)), Own(), batch_ndim=1)
+
+
+def test_steps_of_each_problem_without_a_batch_are_refused():
+    with pytest.raises(ts.InputError, match="`step` must be one number"):
+        ts.minimize(lambda x: ((x**2).sum(), 2 * x), np.zeros(3), Box(-1, 1), step=np.ones(3))
+
+
+def test_frank_wolfe_takes_one_problem():
+    f, x0 = batch_of((3,), (4,))
+    with pytest.raises(ts.InputError, match="one problem at a time"):
+        next(ts.algorithms.frank_wolfe.frank_wolfe(ts.Problem(f, Box(-1, 1), batch_ndim=1), 0 * x0))
+
+
+def random_table(rows):
+    rng = np.random.default_rng(1)
+    table = np.abs(rng.standard_normal((rows, 14)))
+    table[:, 2] = np.finfo(float).eps
+    table[:, [3, 4]] = rng.integers(0, 2, (rows, 2))
+    table[:, [5, 9, 10, 12, 13]] = rng.integers(0, 12, (rows, 5))
+    table[::7, 11] = np.inf
+    return table, rng
+
+
+def test_compiled_decisions_are_the_plain_ones():
+    changing, judging = decisions.compiled_rows()
+    table, rng = random_table(500)
+    moves = np.abs(rng.standard_normal((3, 500))) * np.geomspace(1e-18, 1e3, 500)
+    tests = rng.standard_normal((5, 500)) * np.array([1.0, 1.0, 0.3, 0.3, 0.3])[:, None]
+    tests[:2] = np.abs(tests[:2])
+    tests[rng.integers(0, 5, 60), rng.integers(0, 500, 60)] = np.nan
+    tests[rng.integers(3, 5, 30), rng.integers(0, 500, 30)] = np.inf
+    compiled, plain = table.copy(), table.copy()
+    changing(compiled, *moves, 0.5, 4.0)
+    decisions.change_rows(plain, *moves, 0.5, 4.0)
+    np.testing.assert_allclose(compiled, plain, rtol=1e-14)
+    assert judging(compiled, tests) == decisions.verdict_rows(plain, tests)
+    np.testing.assert_allclose(compiled, plain, rtol=1e-14)
+
+
+@pytest.mark.parametrize("step", ["auto", "constant", "theory"])
+@pytest.mark.parametrize("output", ["last", "random", "best"])
+@pytest.mark.parametrize("cls", [Selectable, Quadratics])
+@pytest.mark.parametrize("name", ["two simplices", "three terms"])
+def test_a_stopped_batch_goes_on_bit_by_bit(tmp_path, name, cls, output, step):
+    terms, shape = CASES[name]
+    f, x0 = batch_of((2, 5), shape, "convex", cls=cls)
+    chosen = ts.steps.Theory(iterations=300) if step == "theory" else rule(step, f)
+    options = {"batch_ndim": 2, "step": chosen, "output": output, "tol": 1e-4, "rng": 2}
+    whole = ts.minimize(f, x0, terms, max_iter=300, **options)
+    path = tmp_path / "batch.ckpt"
+    for until in whole.trace["iteration"][[6, 12, -2]].tolist():  # a run looks where it ends, so only there
+        ts.minimize(f, x0, terms, max_iter=until, checkpoint=path, **options)
+    res = ts.minimize(f, x0, terms, max_iter=300, checkpoint=path, **options)
+    again = ts.minimize(f, x0, terms, max_iter=300, checkpoint=path, **options)
+    for run in (res, again):
+        assert np.array_equal(run.x, whole.x)
+        assert np.array_equal(run.fun, whole.fun)
+        assert np.array_equal(run.nit, whole.nit)
+        assert np.array_equal(run.status, whole.status)
+        assert all(map(np.array_equal, run.certificate, whole.certificate))
+
+
+def test_another_batch_does_not_take_over_a_checkpoint(tmp_path):
+    f, x0 = batch_of((4,), (4,))
+    path = tmp_path / "batch.ckpt"
+    ts.minimize(f, x0, Box(-1, 1), batch_ndim=1, max_iter=5, checkpoint=path)
+    with pytest.raises(ts.InputError, match="batch_ndim"):
+        ts.minimize(lambda x: (f.value(x).sum(), f.grad(x)), x0, Box(-1, 1), max_iter=5, checkpoint=path)
+
+
+def test_looks_are_at_the_same_iterations():
+    """`BatchDriver` and `Driver` look at the same t, or problems would stop at other iterations than alone."""
+    f, x0 = batch_of((3,), (4,), "convex")
+    res = ts.minimize(f, x0, [Box(-1, 1), L2Ball(0.3)], batch_ndim=1, tol=0, max_iter=100)
+    alone = ts.minimize(f.member(0), x0[0], [Box(-1, 1), L2Ball(0.3)], tol=0, max_iter=100)
+    assert np.array_equal(res.trace["iteration"], alone.trace["iteration"])
+    assert BatchDriver.__doc__
