@@ -12,9 +12,16 @@ from hypothesis import given, settings
 from trisplit.arrays import library, to_numpy
 
 DTYPES = ("float32", "float64")
-MODULES = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy", "array_api_strict": "array_api_strict"}
+TORCH_DEVICE = os.environ.get("TRISPLIT_DEVICE", "cpu")  # such as "cuda"
+MODULES = {
+    "numpy": "numpy",
+    "torch": "torch",
+    "jax": "jax.numpy",
+    "array_api_strict": "array_api_strict",
+    "cupy": "array_api_compat.cupy",
+}
 # The share of the examples that hypothesis draws for NumPy: a call of JAX takes a hundred times as long.
-SHARES = {"numpy": 1.0, "torch": 0.2, "jax": 0.05, "array_api_strict": 0.2}
+SHARES = {"numpy": 1.0, "torch": 0.2, "jax": 0.05, "array_api_strict": 0.2, "cupy": 0.1}
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,11 @@ class Kind:
         """Where the arrays live: not the default device, where the library has another on every machine."""
         if self.library == "jax":
             return importlib.import_module("jax").devices()[-1]
-        return self.xp.Device("device1") if self.library == "array_api_strict" else "cpu"
+        if self.library == "cupy":
+            return importlib.import_module("cupy").cuda.Device()
+        if self.library == "array_api_strict":
+            return self.xp.Device("device1")
+        return TORCH_DEVICE if self.library == "torch" else "cpu"
 
     def array(self, values):
         """Return the numbers as an array of this kind, a copy."""

@@ -331,7 +331,7 @@ def constant_like(values: np.ndarray, x: Array, *, indices: bool = False) -> Arr
     if id(values) not in _copies:
         _copies[id(values)] = {}
         weakref.finalize(values, _copies.pop, id(values), None)
-    copies, key = _copies[id(values)], (type(x), dtype, device(x))
+    copies, key = _copies[id(values)], (type(x), dtype, str(device(x)))  # CuPy cannot hash a device
     if key in copies:
         return copies[key]
     made = xp.asarray(np.array(values), dtype=dtype, device=device(x))

@@ -267,14 +267,14 @@ def guarantees(
         excuse = f"{name} is about output='random', got {output!r}"
     elif not isinstance(step, Theory | Constant):
         excuse = f"{name} asks for step='theory', got {type(step).__name__}"
+    away = Guarantee(None, f"{name} starts in dom g, and x0 is outside; project it first")
     if excuse:
-        known = [Coverage(None, None, excuse)] * len(iterations)
-    else:
-        known = coverages(problem, x0, step.gradient_bound if isinstance(step, Theory) else None)
-    starts = f"{name} starts in dom g, and x0 is outside; project it first"
+        for_all = Guarantee(None, excuse)
+        return [away if out else for_all for out in outside]
+    known = coverages(problem, x0, step.gradient_bound if isinstance(step, Theory) else None)
     steps = np.broadcast_to(getattr(step, "gamma", 0.0), x0.shape[: problem.batch_ndim]).ravel()
     return [
-        Guarantee(None, starts) if out else _guarantee(coverage, step, float(gamma), T)
+        away if out else _guarantee(coverage, step, float(gamma), T)
         for out, coverage, gamma, T in zip(outside, known, steps, iterations, strict=True)
     ]
 

@@ -4,12 +4,16 @@ A library that is not installed is skipped, unless the environment variable TRIS
 error.
 """
 
+from importlib.util import find_spec
+
 import pytest
 
 from tests.kinds import kinds
 
+LIBRARIES = ("torch", "jax", "array_api_strict", *(["cupy"] if find_spec("cupy") else []))
 
-@pytest.fixture(scope="session", params=kinds("torch", "jax", "array_api_strict"), ids=str)
+
+@pytest.fixture(scope="session", params=kinds(*LIBRARIES), ids=str)
 def kind(request):
     request.param.xp  # noqa: B018  import it, or skip
     return request.param
