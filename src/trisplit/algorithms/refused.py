@@ -42,7 +42,7 @@ class RefusedRows:
         """Return state and memory of the whole batch with these problems as they are in `own`; z and u are the same."""
         index, k = index_like(self.rows, state.z), self.whole.batch_ndim
         x, y, gamma = (put_rows(getattr(state, name), index, getattr(own, name), k) for name in ("x", "y", "gamma"))
-        memory = self.whole.joined(memory, self.rows, own.memory, state.z, y)  # pyright: ignore[reportArgumentType]
+        memory = self.whole.joined(memory, self.rows, own.memory)  # pyright: ignore[reportArgumentType]
         return state._replace(x=x, y=y, gamma=gamma, memory=memory), memory
 
 

@@ -116,11 +116,14 @@ def tos(
     >>> state.z
     array([1., 1.])
     """
-    rule, relax = batched(as_step(step), problem.batch_ndim), float(relax)
+    relax = float(relax)
     if isinstance(problem, Problem) and len(problem.terms) > 2:
         raise InputError(f"Algorithm 1 takes two terms, got {len(problem.terms)}; use `ts.product` or `ts.minimize`")
     if not 0 < relax < 2:
         raise InputError(f"`relax` must lie in (0, 2), got {relax!r}; 1 is the paper's algorithm")
+    rule = batched(as_step(step), problem.batch_ndim)
+    if hasattr(rule, "relaxed"):
+        rule = rule.relaxed(relax)  # pyright: ignore[reportAttributeAccessIssue]
     f = problem.f
     g, h = problem.counted
     if resume is None:
@@ -163,8 +166,8 @@ def iterate(
     """
     if half is None:
         z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2
-        f_z, u = f.value_and_grad(z) if rule.needs_value else (None, f.grad(z))
         trial, memory = rule.propose(memory, z, y, gamma)
+        f_z, u = f.value_and_grad(z) if rule.needs_value else (None, f.grad(z))
     else:
         z, f_z, u, trial = half
     while True:

@@ -24,7 +24,7 @@ each trial, for ||d||^2 and <grad f(z), d> at once, and for f(x). In Algorithm 2
 part of d that f sees is one more.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,10 +39,11 @@ if TYPE_CHECKING:
 
 
 class Memory(NamedTuple):
-    """What the rule remembers from one iteration to the next: two arrays, and floats from `size` on."""
+    """What the rule remembers from one iteration to the next: two arrays, and floats."""
 
     z: Array | None  # of the iteration before
-    y: Array | None  # of the iteration before
+    d: Array | None  # x - z of the iteration before: y has moved by `relax` times it
+    square: float  # ||d||^2
     size: float  # at least ||z|| + ||y - z|| of the iteration before
     eps: float  # of the arrays' dtype
     passed: float  # 1 if the last curvature test was passed, not drowned in rounding
@@ -72,6 +73,8 @@ class Adaptive:
         gamma shrinks if the dual move is this many times the primal move.
     patience : int
         Iterations without progress before the step is halved; doubles each time.
+    relax : float
+        The relaxation of the iteration; `tos` fills it in.
 
     Examples
     --------
@@ -85,7 +88,12 @@ class Adaptive:
     change: float = 0.5
     dominance: float = 4.0
     patience: int = 100
+    relax: float = 1.0
     needs_value = True
+
+    def relaxed(self, relax: float) -> "Adaptive":
+        """Return the rule for a relaxed iteration."""
+        return replace(self, relax=relax)
 
     def batched(self, batch_ndim: int) -> "BatchAdaptive":
         """Return the rule that adapts a step for each problem of a batch."""
@@ -97,10 +105,10 @@ class Adaptive:
         """Return 1 / L with L measured between z_1 and a short gradient step from it."""
         z = problem.counted[0].prox(y, 1.0)
         gamma = self._first(problem, z, problem.f.grad(z))
-        return gamma, Memory(None, None, *self.first_numbers(eps(y)))
+        return gamma, Memory(None, None, 0.0, *self.first_numbers(eps(y)))
 
     def first_numbers(self, tiny: float) -> tuple[float, ...]:
-        """Return the numbers of the first memory."""
+        """Return the numbers of the first memory, from `size` on."""
         return inf, tiny, 0.0, 1.0, 0.0, 0.0, 0.0, inf, 0.0, float(self.patience), inf, 0.0, 0.0
 
     @staticmethod
@@ -116,19 +124,20 @@ class Adaptive:
         return 1.0 / L if isfinite(L) and L * size > 1e4 * eps(z) * slope else size / slope
 
     def propose(self, memory: Memory, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
-        z_old, y_old, size, tiny, *numbers = memory
-        if z_old is None or y_old is None:
-            return gamma, Memory(None, None, sum(norms(z, y - z)), tiny, *numbers)
-        # y = z + w, so w moves by the difference of the two moves. Its length from inner products saves passes over
-        # memory; what cancels is far smaller than `primal`, to which it is compared.
-        z_move, y_move = z - z_old, y - y_old
-        z_square, y_square, both = dots((z_move, z_move), (y_move, y_move), (z_move, y_move))
-        primal, dual, move = sqrt(z_square), sqrt(max(z_square - 2.0 * both + y_square, 0.0)), sqrt(y_square)
+        z_old, d, square, size, tiny, *numbers = memory
+        if z_old is None or d is None:
+            return gamma, Memory(None, None, square, sum(norms(z, y - z)), tiny, *numbers)
+        # y = z + w, so w moves by the difference of the moves of y, relax * d, and z. Its length from inner products
+        # saves passes over memory; what cancels is far smaller than `primal`, to which it is compared.
+        z_move = z - z_old
+        z_square, both = dots((z_move, z_move), (z_move, d))
+        primal, move = sqrt(z_square), self.relax * sqrt(square)
+        dual = sqrt(max(z_square - 2.0 * self.relax * both + move * move, 0.0))
         size += primal + dual
         if not move > 10.0 * tiny * size:  # perhaps only because the bound is loose
             size = sum(norms(z, y - z))
         trial, *numbers = change(primal, dual, move, self.change, self.dominance, gamma, size, tiny, *numbers)
-        return trial, Memory(z, y, *numbers)
+        return trial, Memory(z, d, square, *numbers)
 
     def judge(self, memory: Memory, state: "State", f: "Function") -> tuple[float, Memory]:
         gamma, d = state.gamma, state.x - state.z
@@ -139,9 +148,10 @@ class Adaptive:
         else:
             square, slope, seen_square = (*dots((d, d), (state.u, d)), norm(seen) ** 2)
         f_z = state.f_z if state.f_z is not None else f.value(state.z)
-        _, _, size, tiny, passed, growing, reversals, *numbers, blind = memory
+        _, _, _, size, tiny, passed, growing, reversals, *numbers, blind = memory
         f_x = f.value(state.x) if testable(gamma, square, f_z, tiny) else f_z
         ratio, passed, blind = verdict(gamma, square, seen_square, slope, f_z, f_x, tiny, blind)
-        if ratio == 1.0:  # `tos` rescales y together with gamma, so that it is known only now
-            return gamma, Memory(state.z, state.y, size, tiny, passed, growing, reversals, *numbers, blind)  # pyright: ignore
-        return gamma * ratio, Memory(*memory[:4], passed, 0.0, reversals + growing, *numbers, blind)  # pyright: ignore
+        if ratio != 1.0:
+            growing, reversals = 0.0, reversals + growing
+        numbers = (size, tiny, passed, growing, reversals, *numbers, blind)
+        return (gamma if ratio == 1.0 else gamma * ratio), Memory(state.z, d, square, *numbers)  # pyright: ignore

@@ -4,12 +4,23 @@ The lengths of the moves are computed where the arrays live; the decisions are t
 the problems. So a GPU is waited for once to propose steps and once for each trial.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, from_numpy, index_like, length, namespace, per_problem_dot, take_rows, to_host
+from trisplit.arrays import (
+    Array,
+    eps,
+    from_numpy,
+    index_like,
+    length,
+    namespace,
+    per_problem_dot,
+    put_rows,
+    take_rows,
+    to_host,
+)
 from trisplit.steps.decisions import compiled_rows
 
 if TYPE_CHECKING:
@@ -23,7 +34,8 @@ class BatchMemory(NamedTuple):
     """What the rule remembers: two arrays, and on the host gamma and the numbers of `Memory`, 14 for each problem."""
 
     z: Array | None
-    y: Array | None
+    d: Array | None
+    square: np.ndarray  # ||d||^2, on the host
     table: np.ndarray
 
 
@@ -35,13 +47,18 @@ class BatchAdaptive:
     batch_ndim: int
     needs_value = True
 
+    def relaxed(self, relax: float) -> "BatchAdaptive":
+        """Return the rule for a relaxed iteration."""
+        return replace(self, rule=self.rule.relaxed(relax))
+
     def start(self, problem: "Problem | ProductProblem", y: Array) -> tuple[Array, BatchMemory]:
         z = problem.counted[0].prox(y, 1.0)
         gamma = self._first(problem, z, problem.f.grad(z))
         (steps,) = to_host(gamma)
         numbers = np.broadcast_to(self.rule.first_numbers(eps(y)), (steps.size, 13))
         table = np.hstack([steps[:, None], numbers])
-        return gamma, BatchMemory(None, None, table.reshape(*y.shape[: self.batch_ndim], 14))
+        batch = y.shape[: self.batch_ndim]
+        return gamma, BatchMemory(None, None, np.zeros(batch), table.reshape(*batch, 14))
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def _first(self, problem: "Problem | ProductProblem", z: Array, u: Array) -> Array:
@@ -58,18 +75,16 @@ class BatchAdaptive:
 
     @np.errstate(invalid="ignore", over="ignore")
     def propose(self, memory: BatchMemory, z: Array, y: Array, gamma: Array) -> tuple[Array, BatchMemory]:
-        z_old, y_old, table = memory
+        z_old, d, square, table = memory
         table = table.copy()
         rows = table.reshape(-1, 14)
-        if z_old is None or y_old is None:
+        if z_old is None or d is None:
             rows[:, 1] = self._sizes(z, y, self.batch_ndim)
-            return gamma, BatchMemory(None, None, table)
-        k, z_move, y_move = self.batch_ndim, z - z_old, y - y_old
-        z_square, y_square, both = to_host(
-            per_problem_dot(z_move, z_move, k), per_problem_dot(y_move, y_move, k), per_problem_dot(z_move, y_move, k)
-        )
-        primal, move = np.sqrt(z_square), np.sqrt(y_square)
-        dual = np.sqrt(np.maximum(z_square - 2.0 * both + y_square, 0.0))
+            return gamma, BatchMemory(None, None, square, table)
+        k, relax, z_move = self.batch_ndim, self.rule.relax, z - z_old
+        z_square, both = to_host(per_problem_dot(z_move, z_move, k), per_problem_dot(z_move, d, k))
+        primal, move = np.sqrt(z_square), relax * np.sqrt(square.reshape(-1))
+        dual = np.sqrt(np.maximum(z_square - 2.0 * relax * both + move * move, 0.0))
         size, tiny = rows[:, 1], rows[0, 2]
         size += primal + dual
         loose = ~(move > 10.0 * tiny * size)
@@ -77,7 +92,7 @@ class BatchAdaptive:
             some = np.flatnonzero(loose)
             size[some] = self._sizes(take_rows(z, index_like(some, z), k), take_rows(y, index_like(some, y), k), 1)
         compiled_rows()[0](rows, primal, dual, move, self.rule.change, self.rule.dominance)
-        return self._steps(table, gamma), BatchMemory(z, y, table)
+        return self._steps(table, gamma), BatchMemory(z, d, square, table)
 
     def judge(self, memory: BatchMemory, state: "State", f: "Function") -> tuple[Array, BatchMemory]:
         """Judge all steps; the table of `memory`, which `propose` made for this iteration, is changed."""
@@ -86,18 +101,19 @@ class BatchAdaptive:
         seen = square if part is d else per_problem_dot(part, part, k)
         tests = to_host(square, seen, per_problem_dot(state.u, d, k), state.f_z, f.value(state.x))  # pyright: ignore
         refused = compiled_rows()[1](memory.table.reshape(-1, 14), tests)
-        # `tos` rescales y together with gamma, so that it is known only now.
-        memory = BatchMemory(state.z, state.y, memory.table)
+        memory = BatchMemory(state.z, d, tests[0].reshape(memory.square.shape), memory.table)
         return self._steps(memory.table, state.gamma) if refused else state.gamma, memory  # pyright: ignore
 
     def memory_of(self, memory: BatchMemory, rows: np.ndarray) -> BatchMemory:
         """Return the memory of some problems, for `judge`, which needs only the table."""
-        return BatchMemory(None, None, memory.table.reshape(-1, 14)[rows])
+        return BatchMemory(None, None, memory.square.reshape(-1)[rows], memory.table.reshape(-1, 14)[rows])
 
-    def joined(self, memory: BatchMemory, rows: np.ndarray, own: BatchMemory, z: Array, y: Array) -> BatchMemory:
+    def joined(self, memory: BatchMemory, rows: np.ndarray, own: BatchMemory) -> BatchMemory:
         """Return the memory of the whole batch after some problems were judged on their own."""
         memory.table.reshape(-1, 14)[rows] = own.table
-        return BatchMemory(z, y, memory.table)
+        memory.square.reshape(-1)[rows] = own.square
+        d = put_rows(memory.d, index_like(rows, memory.z), own.d, self.batch_ndim)  # pyright: ignore
+        return memory._replace(d=d)
 
     @staticmethod
     def _sizes(z: Array, y: Array, k: int) -> np.ndarray:
