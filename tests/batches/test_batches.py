@@ -285,10 +285,10 @@ def test_frank_wolfe_takes_one_problem():
 
 def random_table(rows):
     rng = np.random.default_rng(1)
-    table = np.abs(rng.standard_normal((rows, 14)))
+    table = np.abs(rng.standard_normal((rows, decisions.WIDTH)))
     table[:, 2] = np.finfo(float).eps
     table[:, [3, 4]] = rng.integers(0, 2, (rows, 2))
-    table[:, [5, 9, 10, 12, 13]] = rng.integers(0, 12, (rows, 5))
+    table[:, [5, 9, 10, 12, 13, 14]] = rng.integers(0, 12, (rows, 6))
     table[::7, 11] = np.inf
     return table, rng
 

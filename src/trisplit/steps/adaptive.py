@@ -58,6 +58,7 @@ class Memory(NamedTuple):
     shrinks: (
         float  # by the balance so far: each makes the next smaller, or gamma would fall to 0 where sets hardly meet
     )
+    wait: float  # iterations until the moves are compared again
     blind: float  # trials in a row at which f(x) was not finite
 
 
@@ -109,7 +110,7 @@ class Adaptive:
 
     def first_numbers(self, tiny: float) -> tuple[float, ...]:
         """Return the numbers of the first memory, from `size` on."""
-        return inf, tiny, 0.0, 1.0, 0.0, 0.0, 0.0, inf, 0.0, float(self.patience), inf, 0.0, 0.0
+        return inf, tiny, 0.0, 1.0, 0.0, 0.0, 0.0, inf, 0.0, float(self.patience), inf, 0.0, 0.0, 0.0
 
     @staticmethod
     def _first(problem: "Problem | ProductProblem", z: Array, u: Array) -> float:
@@ -124,15 +125,18 @@ class Adaptive:
         return 1.0 / L if isfinite(L) and L * size > 1e4 * eps(z) * slope else size / slope
 
     def propose(self, memory: Memory, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
+        memory = Memory(*memory)  # a plain tuple where an earlier iteration is resumed
         z_old, d, square, size, tiny, *numbers = memory
         if z_old is None or d is None:
             return gamma, Memory(None, None, square, sum(norms(z, y - z)), tiny, *numbers)
-        # y = z + w, so w moves by the difference of the moves of y, relax * d, and z. Its length from inner products
-        # saves passes over memory; what cancels is far smaller than `primal`, to which it is compared.
-        z_move = z - z_old
-        z_square, both = dots((z_move, z_move), (z_move, d))
-        primal, move = sqrt(z_square), self.relax * sqrt(square)
-        dual = sqrt(max(z_square - 2.0 * self.relax * both + move * move, 0.0))
+        move = self.relax * sqrt(square)
+        primal = dual = move  # at most
+        if memory.wait == 0.0:
+            # y = z + w, so w moves by the difference of the moves of y, relax * d, and z. Its length from inner
+            # products saves passes over memory; what cancels is far smaller than `primal`, to which it is compared.
+            z_move = z - z_old
+            z_square, both = dots((z_move, z_move), (z_move, d))
+            primal, dual = sqrt(z_square), sqrt(max(z_square - 2.0 * self.relax * both + move * move, 0.0))
         size += primal + dual
         if not move > 10.0 * tiny * size:  # perhaps only because the bound is loose
             size = sum(norms(z, y - z))
@@ -141,12 +145,9 @@ class Adaptive:
 
     def judge(self, memory: Memory, state: "State", f: "Function") -> tuple[float, Memory]:
         gamma, d = state.gamma, state.x - state.z
+        square, slope = dots((d, d), (state.u, d))
         seen = f.seen_part(d)
-        if seen is d:
-            square, slope = dots((d, d), (state.u, d))
-            seen_square = square
-        else:
-            square, slope, seen_square = (*dots((d, d), (state.u, d)), norm(seen) ** 2)
+        seen_square = square if seen is d else norm(seen) ** 2
         f_z = state.f_z if state.f_z is not None else f.value(state.z)
         _, _, _, size, tiny, passed, growing, reversals, *numbers, blind = memory
         f_x = f.value(state.x) if testable(gamma, square, f_z, tiny) else f_z

@@ -21,7 +21,7 @@ from trisplit.arrays import (
     take_rows,
     to_host,
 )
-from trisplit.steps.decisions import compiled_rows
+from trisplit.steps.decisions import WIDTH, compiled_rows
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class BatchMemory(NamedTuple):
-    """What the rule remembers: two arrays, and on the host gamma and the numbers of `Memory`, 14 for each problem."""
+    """What the rule remembers: two arrays, and on the host gamma and the numbers of `Memory` for each problem."""
 
     z: Array | None
     d: Array | None
@@ -55,10 +55,10 @@ class BatchAdaptive:
         z = problem.counted[0].prox(y, 1.0)
         gamma = self._first(problem, z, problem.f.grad(z))
         (steps,) = to_host(gamma)
-        numbers = np.broadcast_to(self.rule.first_numbers(eps(y)), (steps.size, 13))
+        numbers = np.broadcast_to(self.rule.first_numbers(eps(y)), (steps.size, WIDTH - 1))
         table = np.hstack([steps[:, None], numbers])
         batch = y.shape[: self.batch_ndim]
-        return gamma, BatchMemory(None, None, np.zeros(batch), table.reshape(*batch, 14))
+        return gamma, BatchMemory(None, None, np.zeros(batch), table.reshape(*batch, WIDTH))
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def _first(self, problem: "Problem | ProductProblem", z: Array, u: Array) -> Array:
@@ -77,14 +77,16 @@ class BatchAdaptive:
     def propose(self, memory: BatchMemory, z: Array, y: Array, gamma: Array) -> tuple[Array, BatchMemory]:
         z_old, d, square, table = memory
         table = table.copy()
-        rows = table.reshape(-1, 14)
+        rows = table.reshape(-1, WIDTH)
         if z_old is None or d is None:
             rows[:, 1] = self._sizes(z, y, self.batch_ndim)
             return gamma, BatchMemory(None, None, square, table)
         k, relax, z_move = self.batch_ndim, self.rule.relax, z - z_old
         z_square, both = to_host(per_problem_dot(z_move, z_move, k), per_problem_dot(z_move, d, k))
-        primal, move = np.sqrt(z_square), relax * np.sqrt(square.reshape(-1))
-        dual = np.sqrt(np.maximum(z_square - 2.0 * relax * both + move * move, 0.0))
+        move = relax * np.sqrt(square.reshape(-1))
+        waiting = rows[:, 13] > 0.0
+        primal = np.where(waiting, move, np.sqrt(z_square))
+        dual = np.where(waiting, move, np.sqrt(np.maximum(z_square - 2.0 * relax * both + move * move, 0.0)))
         size, tiny = rows[:, 1], rows[0, 2]
         size += primal + dual
         loose = ~(move > 10.0 * tiny * size)
@@ -100,17 +102,17 @@ class BatchAdaptive:
         square, part = per_problem_dot(d, d, k), f.seen_part(d)
         seen = square if part is d else per_problem_dot(part, part, k)
         tests = to_host(square, seen, per_problem_dot(state.u, d, k), state.f_z, f.value(state.x))  # pyright: ignore
-        refused = compiled_rows()[1](memory.table.reshape(-1, 14), tests)
+        refused = compiled_rows()[1](memory.table.reshape(-1, WIDTH), tests)
         memory = BatchMemory(state.z, d, tests[0].reshape(memory.square.shape), memory.table)
         return self._steps(memory.table, state.gamma) if refused else state.gamma, memory  # pyright: ignore
 
     def memory_of(self, memory: BatchMemory, rows: np.ndarray) -> BatchMemory:
         """Return the memory of some problems, for `judge`, which needs only the table."""
-        return BatchMemory(None, None, memory.square.reshape(-1)[rows], memory.table.reshape(-1, 14)[rows])
+        return BatchMemory(None, None, memory.square.reshape(-1)[rows], memory.table.reshape(-1, WIDTH)[rows])
 
     def joined(self, memory: BatchMemory, rows: np.ndarray, own: BatchMemory) -> BatchMemory:
         """Return the memory of the whole batch after some problems were judged on their own."""
-        memory.table.reshape(-1, 14)[rows] = own.table
+        memory.table.reshape(-1, WIDTH)[rows] = own.table
         memory.square.reshape(-1)[rows] = own.square
         d = put_rows(memory.d, index_like(rows, memory.z), own.d, self.batch_ndim)  # pyright: ignore
         return memory._replace(d=d)

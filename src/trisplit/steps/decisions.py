@@ -10,13 +10,15 @@ from math import exp, isfinite
 import numpy as np
 
 MAX_BLIND = 10
+MAX_WAIT = 3.0  # iterations without a comparison of moves where gamma may not grow anyway
+WIDTH = 15  # gamma and the numbers of the memory: a row of the table
 
 
 def change(
     primal: float,
     dual: float,
     move: float,
-    change: float,
+    first: float,
     dominance: float,
     gamma: float,
     size: float,
@@ -31,10 +33,19 @@ def change(
     patience: float,
     cap: float,
     shrinks: float,
+    wait: float,
     blind: float,
 ) -> tuple[float, ...]:
-    """Return the gamma to try and the numbers of the memory, given the lengths of the last moves."""
-    primal_mean, dual_mean = 0.9 * primal_mean + 0.1 * primal, 0.9 * dual_mean + 0.1 * dual
+    """Return the gamma to try and the numbers of the memory, given the lengths of the last moves.
+
+    While `wait` is not 0 the primal and the dual move are not looked at.
+    """
+    balanced = wait == 0.0
+    if balanced:
+        primal_mean, dual_mean = 0.9 * primal_mean + 0.1 * primal, 0.9 * dual_mean + 0.1 * dual
+        wait = 0.0 if passed == 1.0 else MAX_WAIT
+    else:
+        wait -= 1.0
     trial = gamma
     if move > 10.0 * tiny * size:  # else the moves are rounding errors, whose ratio says nothing
         if move < 0.9 * best:
@@ -48,16 +59,16 @@ def change(
                 patience *= 2.0
             elif dual_mean < 0.1 * primal_mean:  # they creep
                 cap *= 2.0
-        if trial == gamma:
+        if trial == gamma and balanced:
             if passed == 1.0 and dual <= primal:
                 reversals += 1.0 - growing
                 growing = 1.0
-                trial = min(gamma * exp(change / (1.0 + reversals)), cap)
+                trial = min(gamma * exp(first / (1.0 + reversals)), cap)
             elif dual > dominance * primal:
                 reversals += growing
                 growing = 0.0
                 shrinks += 1.0
-                trial = min(gamma * exp(-change / (reversals + shrinks)), cap)
+                trial = min(gamma * exp(-first / (reversals + shrinks)), cap)
     if trial > gamma:
         size *= trial / gamma  # `tos` rescales y - z together with gamma
     return (
@@ -74,6 +85,7 @@ def change(
         patience,
         cap,
         shrinks,
+        wait,
         blind,
     )
 
@@ -116,7 +128,7 @@ def change_rows(
     """Replace gamma and the numbers in each row of the table by what `change` returns."""
     for i in range(table.shape[0]):
         r = table[i]
-        (r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13]) = change(
+        r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13], r[14] = change(
             primal[i],
             dual[i],
             move[i],
@@ -136,6 +148,7 @@ def change_rows(
             r[11],
             r[12],
             r[13],
+            r[14],
         )
 
 
@@ -148,9 +161,9 @@ def verdict_rows(table: np.ndarray, tests: np.ndarray) -> int:
     for i in range(table.shape[0]):
         r = table[i]
         ratio, passed, blind = verdict(
-            r[0], tests[0, i], tests[1, i], tests[2, i], tests[3, i], tests[4, i], r[2], r[13]
+            r[0], tests[0, i], tests[1, i], tests[2, i], tests[3, i], tests[4, i], r[2], r[14]
         )
-        r[3], r[13] = passed, blind
+        r[3], r[14] = passed, blind
         if ratio != 1.0:
             refused += 1
             r[0] *= ratio
