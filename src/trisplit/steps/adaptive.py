@@ -25,7 +25,7 @@ part of d that f sees is one more.
 """
 
 from dataclasses import dataclass
-from math import exp, inf, isfinite
+from math import exp, inf, isfinite, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from trisplit.arrays import Array, dots, eps, norm, norms
@@ -43,7 +43,8 @@ class Memory(NamedTuple):
     """What the rule remembers from one iteration to the next."""
 
     z: Array | None  # of the iteration before
-    w: Array | None  # y - z of the iteration before
+    y: Array | None  # of the iteration before
+    size: float  # at least ||z|| + ||y - z|| of the iteration before
     passed: bool  # the last curvature test was passed, not drowned in rounding
     growing: bool  # the direction of the last change
     reversals: int
@@ -89,7 +90,7 @@ class Adaptive:
         """Return 1 / L with L measured between z_1 and a short gradient step from it."""
         z = problem.counted[0].prox(y, 1.0)
         gamma = self._first(problem, z, problem.f.grad(z))
-        return gamma, Memory(None, None, False, True, 0, 0.0, 0.0, inf, 0, self.patience, inf, eps(y), 0, 0)
+        return gamma, Memory(None, None, inf, False, True, 0, 0.0, 0.0, inf, 0, self.patience, inf, eps(y), 0, 0)
 
     @staticmethod
     def _first(problem: "Problem | ProductProblem", z: Array, u: Array) -> float:
@@ -106,7 +107,8 @@ class Adaptive:
     def propose(self, memory: Memory, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
         (
             z_old,
-            w_old,
+            y_old,
+            size,
             passed,
             growing,
             reversals,
@@ -120,14 +122,18 @@ class Adaptive:
             blind,
             shrinks,
         ) = memory
-        w = y - z
-        if z_old is None or w_old is None:
-            return gamma, Memory(*memory)._replace(z=z, w=w)
-        z_move, w_move = z - z_old, w - w_old
-        primal, dual, move, z_size, w_size = norms(z_move, w_move, z_move + w_move, z, w)
+        if z_old is None or y_old is None:
+            return gamma, Memory(*memory)._replace(size=sum(norms(z, y - z)))
+        # y = z + w, so w moves by the difference of the two moves. Its length from inner products saves passes over
+        # memory; what cancels is far smaller than `primal`, to which it is compared.
+        z_move, y_move = z - z_old, y - y_old
+        z_square, y_square, both = dots((z_move, z_move), (y_move, y_move), (z_move, y_move))
+        primal, dual, move = sqrt(z_square), sqrt(max(z_square - 2.0 * both + y_square, 0.0)), sqrt(y_square)
         primal_mean, dual_mean = 0.9 * primal_mean + 0.1 * primal, 0.9 * dual_mean + 0.1 * dual
-        trial = gamma
-        if move > 10.0 * tiny * (z_size + w_size):  # else the moves are rounding errors, whose ratio says nothing
+        trial, size = gamma, size + primal + dual
+        if not move > 10.0 * tiny * size:  # perhaps only because the bound is loose
+            size = sum(norms(z, y - z))
+        if move > 10.0 * tiny * size:  # else the moves are rounding errors, whose ratio says nothing
             if move < 0.9 * best:
                 best, idle = move, 0
             elif idle < patience:
@@ -146,10 +152,11 @@ class Adaptive:
                 shrinks += shrink
                 change = self.change / (1 + reversals) if grow else -self.change / (reversals + shrinks)
                 trial = min(gamma * exp(change), cap)
-        if trial != gamma:
-            w = w * (trial / gamma)  # `tos` rescales y - z together with gamma
+        if trial > gamma:
+            size *= trial / gamma  # `tos` rescales y - z together with gamma
+        means = primal_mean, dual_mean
         return trial, Memory(
-            z, w, passed, growing, reversals, primal_mean, dual_mean, best, idle, patience, cap, tiny, blind, shrinks
+            z, y, size, passed, growing, reversals, *means, best, idle, patience, cap, tiny, blind, shrinks
         )
 
     def judge(self, memory: Memory, state: "State", f: "Function") -> tuple[float, Memory]:
@@ -160,11 +167,11 @@ class Adaptive:
         noise = 20.0 * memory.eps * abs(f_z)
         # Also true where d is NaN: no shorter step mends that.
         if not isfinite(f_z) or not allowed > noise:
-            return gamma, memory._replace(passed=False) if memory.passed else memory
+            return gamma, accepted(memory, state, passed=False)
         f_x = f.value(state.x)
         # x lies in dom h, where f need not be defined; with sets it stays there however short the step is.
         if not isfinite(f_x) and memory.blind >= MAX_BLIND:
-            return gamma, memory._replace(passed=False)
+            return gamma, accepted(memory, state, passed=False)
         if memory.blind or not isfinite(f_x):
             memory = memory._replace(blind=0 if isfinite(f_x) else memory.blind + 1)
         excess = f_x - f_z - slope
@@ -174,8 +181,11 @@ class Adaptive:
                 allowed = norm(seen) ** 2 / (2.0 * gamma)
         error = abs(excess)
         if error <= allowed + max(noise, 20.0 * memory.eps * abs(f_x)):
-            return gamma, memory if memory.passed else memory._replace(passed=True)
+            return gamma, accepted(memory, state, passed=True)
         ratio = 0.5 if not isfinite(error) else min(max(0.95 * allowed / error, 0.5), 0.9)
-        w = None if memory.w is None else memory.w * ratio
-        reversals = memory.reversals + memory.growing
-        return gamma * ratio, memory._replace(w=w, growing=False, reversals=reversals)
+        return gamma * ratio, memory._replace(growing=False, reversals=memory.reversals + memory.growing)
+
+
+def accepted(memory: Memory, state: "State", passed: bool) -> Memory:
+    """Return the memory after an accepted trial; y is known only now, as `tos` rescales it together with gamma."""
+    return Memory(state.z, state.y, memory[2], passed, *memory[4:])
