@@ -29,10 +29,11 @@ def seconds(run: Callable[[], object]) -> float:
             gc.enable()
 
 
-def take_turns(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
-    """Return the seconds of `repeats` calls of every run, one round after the other; a first round warms up."""
-    for run in runs.values():
-        run()
+def take_turns(runs: dict[str, Callable[[], object]], repeats: int, *, warm_up: bool = True) -> dict[str, list[float]]:
+    """Return the seconds of `repeats` calls of every run, one round after the other; a first round may warm up."""
+    if warm_up:
+        for run in runs.values():
+            run()
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repeats):
         for name, run in runs.items():
