@@ -18,6 +18,7 @@ from trisplit.terms import (
     NuclearNorm,
     Simplex,
     SquaredL2,
+    TotalVariation,
     UnitSums,
 )
 
@@ -30,8 +31,11 @@ CASES = {  # terms, and the shape of x
     "nuclear norm and affine": ([NuclearNorm(0.3), Affine(np.ones((1, 6)), [1.0])], (2, 3)),
     "one ball": ([L2Ball(0.6)], (6,)),
     "three terms": ([Box(-1, 1), L1(0.2), L2Ball(0.8)], (6,)),
+    "total variation of an image": ([TotalVariation(0.3, 0), TotalVariation(0.2, 1)], (2, 3)),
     "four terms": ([Simplex(), GroupL2([[0, 1, 2]], 0.1), SquaredL2(0.3), NonNegative()], (6,)),
 }
+# Total variation has its proximal map on the host, and says so; all others stay where x is.
+ON_DEVICE = [name for name, (terms, _) in CASES.items() if not any(isinstance(t, TotalVariation) for t in terms)]
 
 
 @dataclass(frozen=True, eq=False)

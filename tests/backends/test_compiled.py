@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trisplit as ts
-from tests.backends.problems import CASES, lifted, setting
+from tests.backends.problems import ON_DEVICE, lifted, setting
 from tests.kinds import Kind, numpy64
 
 STEPS = 25
@@ -20,7 +20,7 @@ def same(kind, compiled, loop):
 
 
 @pytest.mark.parametrize("relax", [1.0, 1.4])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ON_DEVICE)
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_jax_scan(precision, name, relax):
     kind = Kind("jax", precision)
@@ -75,7 +75,7 @@ def test_jax_vmap_over_starts():
 
 
 @pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ON_DEVICE)
 def test_torch_compile_traces_the_whole_step(name):
     """One program without a break, that is compiled once; the compiler's own back end has a test of its own."""
     compile_and_compare(name, backend="eager")
@@ -83,7 +83,7 @@ def test_torch_compile_traces_the_whole_step(name):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ON_DEVICE)
 def test_torch_compile(name):
     compile_and_compare(name, backend="inductor")
 
@@ -104,3 +104,27 @@ def compile_and_compare(name, backend):
             z, _, _, y = step(y)
             zs.append(z)
     same(kind, zs, loop)
+
+
+def test_total_variation_cannot_be_traced_by_jax():
+    kind = Kind("jax", "float64")
+    x, term = kind.array(np.ones((2, 3))), ts.terms.TotalVariation()
+    import jax
+
+    def prox(x):
+        return term.prox(x, 0.5)
+
+    for trace in (jax.jit(prox), jax.vmap(prox), jax.grad(lambda x: prox(x).sum())):
+        with pytest.raises(ts.InputError, match=r"on the host.*outside"):
+            trace(x)
+
+
+@pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
+def test_torch_compile_leaves_its_program_for_total_variation():
+    kind = Kind("torch", "float64")
+    x, term = kind.array(np.random.default_rng(0).standard_normal(9)), ts.terms.TotalVariation()
+    import torch
+
+    torch.compiler.reset()
+    step = torch.compile(lambda x: 2 * term.prox(x + 1, 0.5), backend="eager")
+    assert np.array_equal(numpy64(step(x)), numpy64(2 * term.prox(x + 1, 0.5)))

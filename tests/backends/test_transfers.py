@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import trisplit as ts
-from tests.backends.problems import CASES, setting
+from tests.backends.problems import ON_DEVICE, setting
 from tests.kinds import Kind
 from trisplit.solve import Driver
 
@@ -98,7 +98,7 @@ def test_the_witness_sees_nothing_else(torch):
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ON_DEVICE)
 def test_nothing_moves_between_two_looks_of_the_driver(torch, monkeypatch, name, step):
     look, between = Driver.look, []
 
@@ -118,7 +118,7 @@ def test_nothing_moves_between_two_looks_of_the_driver(torch, monkeypatch, name,
     assert not any(between[1:])
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if "nuclear" not in name])
+@pytest.mark.parametrize("name", [name for name in ON_DEVICE if "nuclear" not in name])
 def test_a_constant_step_reads_no_number_at_all(torch, name):
     f, terms, x0 = setting(name, TORCH)
     away = type(f)(f.Q.to("meta"), f.c.to("meta"), f.lipschitz)
@@ -132,7 +132,7 @@ def test_a_constant_step_reads_no_number_at_all(torch, name):
     assert not seen
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ON_DEVICE)
 def test_an_adaptive_step_waits_four_times_in_an_iteration(torch, name):
     """f(z), five lengths at once, two inner products at once, f(x): and the last two again for every further trial.
 
@@ -153,3 +153,13 @@ def test_an_adaptive_step_waits_four_times_in_an_iteration(torch, name):
                 assert 2 * trials <= in_trials <= (2 if len(terms) <= 2 else 3) * trials
             else:  # d is so short that a comparison of values would be one of rounding errors
                 assert in_trials == 1
+
+
+def test_total_variation_goes_to_the_host_and_back_once(torch):
+    x, term = TORCH.array(np.random.default_rng(0).standard_normal((4, 5))), ts.terms.TotalVariation()
+    with transfers(torch) as seen:
+        term.prox(x, 0.5)
+    assert seen == ["cpu", "numpy", "asarray"]
+    with transfers(torch) as seen:
+        term.value(x)
+    assert len(seen) == 1  # the float that is returned

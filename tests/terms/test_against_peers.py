@@ -20,6 +20,7 @@ from trisplit.terms import (
     NuclearNorm,
     Simplex,
     SquaredL2,
+    TotalVariation,
     UnitSums,
     Zero,
 )
@@ -50,6 +51,7 @@ NORMS = {
     "nuclear norm, copt": (NuclearNorm(0.8), penalty.TraceNorm(0.8, (2, 3)), (2, 3), 0.0),
     "nuclear norm, PyProximal": (NuclearNorm(0.8), pyproximal.Nuclear((4, 2), 0.8), (4, 2), 0.0),
     "squared norm, PyProximal": (SquaredL2(0.6), pyproximal.L2(sigma=0.6), (6,), 0.0),
+    "total variation, copt": (TotalVariation(0.7), penalty.FusedLasso(0.7), (6,), 0.0),
     "zero, copt without weight": (Zero(), penalty.L1Norm(0.0), (6,), 0.0),
 }
 # PyProximal finds the shift of a simplex by bisection and projects on an affine set by conjugate gradients.
@@ -136,6 +138,8 @@ DEFINITIONS = {
     "columns": (Simplex(axis=0, total=2.5), (3, 4), nothing, lambda y: [y >= 0, cp.sum(y, axis=0) == 2.5]),
     "groups": (GroupL2([[0, 5], [3]], 1.1), (6,), lambda y: 1.1 * (cp.norm(y[[0, 5]]) + cp.abs(y[3])), lambda y: []),
     "nuclear norm": (NuclearNorm(0.8), (3, 2), lambda y: 0.8 * cp.normNuc(y), lambda y: []),
+    "rows": (TotalVariation(0.8), (3, 5), lambda y: 0.8 * cp.sum(cp.abs(y[:, 1:] - y[:, :-1])), lambda y: []),
+    "lines down": (TotalVariation(0.8, 0), (5, 3), lambda y: 0.8 * cp.sum(cp.abs(y[1:] - y[:-1])), lambda y: []),
 }
 
 

@@ -16,6 +16,7 @@ from trisplit.terms import (
     NuclearNorm,
     Simplex,
     SquaredL2,
+    TotalVariation,
     UnitSums,
     Zero,
     registry,
@@ -41,7 +42,7 @@ NOT_A_SIZE = [*NOT_A_NUMBER, inf, -1.0, np.array([1.0, 2.0])]
 
 
 @pytest.mark.parametrize("bad", NOT_A_SIZE)
-@pytest.mark.parametrize("term", [SquaredL2, NuclearNorm])
+@pytest.mark.parametrize("term", [SquaredL2, NuclearNorm, TotalVariation])
 def test_weights_are_finite_and_not_negative(term, bad):
     refused(["`weight`"], term, bad)
     assert term(0).weight == 0.0
@@ -72,6 +73,7 @@ def test_center_is_finite(bad):
 @pytest.mark.parametrize("bad", [1.5, "rows", None, (0, 1)])
 def test_axis_is_an_integer(bad):
     refused(["`axis`"], Simplex, axis=bad)
+    refused(["`axis`"], TotalVariation, axis=bad)
 
 
 @pytest.mark.parametrize("bad", NOT_A_NUMBER)
@@ -175,6 +177,8 @@ WRONG_SHAPES = [
     (Simplex(axis=1), "`axis`", [(3,), ()]),
     (Simplex(axis=-2), "`axis`", [(3,)]),
     (Simplex(), "`total`", [(0,), (3, 0)]),
+    (TotalVariation(axis=1), "`axis`", [(3,), ()]),
+    (TotalVariation(axis=-2), "`axis`", [(3,)]),
     (NuclearNorm(), "matrix", [(3,), (2, 2, 2), ()]),
     (UnitSums(), "square", [(2, 3), (4,), ()]),
 ]
@@ -196,6 +200,7 @@ def test_arrays_of_the_wrong_shape(term, named, shapes):
 def test_wrong_shapes_for_the_lipschitz_constant():
     refused(["`weight`"], L1(np.ones(3)).lipschitz, (2,))
     refused(["matrix"], NuclearNorm().lipschitz, (3,))
+    refused(["`axis`"], TotalVariation(axis=1).lipschitz, (3,))
 
 
 def test_a_matrix_is_refused_after_a_vector_of_its_length():

@@ -23,6 +23,7 @@ from trisplit.terms.norms import L1, SquaredL2, Zero
 from trisplit.terms.nuclear import NuclearNorm
 from trisplit.terms.simplex import Simplex
 from trisplit.terms.sums import UnitSums
+from trisplit.terms.total_variation import TotalVariation
 
 registry: dict[str, type] = {
     "affine": Affine,
@@ -34,6 +35,7 @@ registry: dict[str, type] = {
     "nuclear_norm": NuclearNorm,
     "simplex": Simplex,
     "squared_l2": SquaredL2,
+    "total_variation": TotalVariation,
     "unit_sums": UnitSums,
     "zero": Zero,
 }
@@ -50,6 +52,7 @@ __all__ = [
     "NuclearNorm",
     "Simplex",
     "SquaredL2",
+    "TotalVariation",
     "UnitSums",
     "Zero",
     "assignment",
