@@ -141,7 +141,7 @@ def contestants(data: Data, iterations: int) -> dict[str, Callable[[], object]]:
         import copt
 
         # Its second proximal map gives z, the first x: so both do the same iteration.
-        def three_split(**options: object) -> object:
+        def three_split(**options: Any) -> object:
             options = {"tol": -1, "max_iter": iterations, **options}
             return copt.minimize_three_split(f.for_copt, x0, data.h.prox, data.g.prox, **options)
 

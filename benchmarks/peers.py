@@ -272,12 +272,13 @@ def has_prox_f(problem: Problem) -> bool:
     return problem.prox_f is not None
 
 
-AUTO, CONSTANT, COPT = "trisplit auto", "trisplit 1/L", "copt default, own prox"
+AUTO, COPT = "trisplit auto", "copt, own prox"
 contestants = (
     Contestant(AUTO, "trisplit", "step='auto', the default", trisplit_run(lambda problem: "auto")),
-    Contestant(CONSTANT, "trisplit", "step=1/L", trisplit_run(lambda problem: 1 / problem.f.lipschitz)),
+    Contestant("trisplit 1/L", "trisplit", "step=1/L", trisplit_run(lambda problem: 1 / problem.f.lipschitz)),
+    Contestant("trisplit 1.9/L", "trisplit", "step=1.9/L", trisplit_run(lambda problem: 1.9 / problem.f.lipschitz)),
     Contestant(COPT, "copt", "minimize_three_split(), its own proximal maps", copt_run(own_prox=True)),
-    Contestant("copt default", "copt", "minimize_three_split()", copt_run()),
+    Contestant("copt, our prox", "copt", "minimize_three_split()", copt_run()),
     Contestant(
         "copt 1/L",
         "copt",
@@ -285,17 +286,23 @@ contestants = (
         copt_run(step_size=lambda problem: 1 / problem.f.lipschitz, line_search=lambda problem: False),
     ),
     Contestant(
-        "copt growing step",
+        "copt 1.9/L",
+        "copt",
+        "minimize_three_split(step_size=1.9/L, line_search=False)",
+        copt_run(step_size=lambda problem: 1.9 / problem.f.lipschitz, line_search=lambda problem: False),
+    ),
+    Contestant(
+        "copt growing",
         "copt",
         "minimize_three_split(h_Lipschitz=the constant of h)",
         copt_run(h_Lipschitz=lipschitz_of_h),
     ),
     Contestant("pyproximal GPG", "pyproximal", "GeneralizedProximalGradient(tau=1.9/L)", pyproximal_generalized(1.9)),
     Contestant(
-        "pyproximal PrimalDual",
+        "pyproximal PDHG",
         "pyproximal",
-        "PrimalDual(tau=TAU, mu=0.99/(8 tau)): L1 of differences, proximal map of f",
-        pyproximal_primal_dual(1.0),
+        "PrimalDual(tau=1.5, mu=0.99/(8 tau)): L1 of differences, proximal map of f",
+        pyproximal_primal_dual(1.5),
         has_prox_f,
     ),
     Contestant(
@@ -314,8 +321,8 @@ contestants = (
     Contestant(
         "ODL PDHG",
         "odl",
-        "pdhg(tau=TAU, sigma=0.99/(8 tau)): L1 of differences, proximal map of f",
-        odl_primal_dual(1.0),
+        "pdhg(tau=1.5, sigma=0.99/(8 tau)): L1 of differences, proximal map of f",
+        odl_primal_dual(1.5),
         has_prox_f,
     ),
 )

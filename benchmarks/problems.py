@@ -142,22 +142,24 @@ def deblurring(size: int = 128) -> Problem:
     line = np.exp(-0.5 * (distance / 1.5) ** 2)
     spectrum = np.fft.rfft2(np.outer(line, line) / line.sum() ** 2).real  # the kernel is symmetric
 
-    def filtered(x: Array, transfer: Array) -> Array:
-        return np.fft.irfft2(transfer * np.fft.rfft2(x), s=x.shape)
-
-    b = filtered(picture, spectrum) + 0.01 * rng.standard_normal((size, size))
-    Kb = filtered(b, spectrum)
+    blurred = np.fft.irfft2(spectrum * np.fft.rfft2(picture), s=picture.shape)
+    B = np.fft.rfft2(blurred + 0.01 * rng.standard_normal((size, size)))
+    # Residuals stay in the Fourier domain: a gradient takes two transforms, a value one. The columns that rfft2 leaves
+    # out are conjugates of others and count by them.
+    twice = np.full(B.shape[1], 2.0)
+    twice[0] = twice[-1] = 1.0
     f = Loss(
-        lambda x: filtered(x, spectrum) - b,
-        lambda r: filtered(r, spectrum),
-        lambda r: 0.5 * float(np.vdot(r, r)),
-        lambda r: r,
+        lambda x: spectrum * np.fft.rfft2(x) - B,
+        lambda R: np.fft.irfft2(spectrum * R, s=(size, size)),
+        lambda R: 0.5 * float(np.vdot(R, R * twice).real) / size**2,
+        lambda R: R,
         1.0,
     )
     weight = 0.002
     g, h = ts.terms.TotalVariation(weight, axis=0), ts.terms.TotalVariation(weight, axis=1)
 
     def prox_f(x: Array, gamma: float) -> Array:
-        return filtered(x + gamma * Kb, 1 / (1 + gamma * spectrum**2))
+        transformed = (np.fft.rfft2(x) + gamma * spectrum * B) / (1 + gamma * spectrum**2)
+        return np.fft.irfft2(transformed, s=x.shape)
 
     return Problem("TV deblurring", f, g, h, np.zeros((size, size)), weight, weight, prox_f)

@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Callable
+from math import inf
 from time import perf_counter
 
 from threadpoolctl import threadpool_limits
@@ -29,13 +30,19 @@ def seconds(run: Callable[[], object]) -> float:
             gc.enable()
 
 
-def take_turns(runs: dict[str, Callable[[], object]], repeats: int, *, warm_up: bool = True) -> dict[str, list[float]]:
-    """Return the seconds of `repeats` calls of every run, one round after the other; a first round may warm up."""
+def take_turns(
+    runs: dict[str, Callable[[], object]], repeats: int, *, warm_up: bool = True, budget: float = inf
+) -> dict[str, list[float]]:
+    """Return the seconds of `repeats` calls of every run, one round after the other; a first round may warm up.
+
+    A run that has taken more than `budget` seconds, and was measured at least twice, leaves the later rounds out.
+    """
     if warm_up:
         for run in runs.values():
             run()
     times: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(repeats):
+    for k in range(repeats):
         for name, run in runs.items():
-            times[name].append(seconds(run))
+            if k < 2 or sum(times[name]) <= budget:
+                times[name].append(seconds(run))
     return times

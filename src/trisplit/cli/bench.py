@@ -96,12 +96,13 @@ def write(folder: Path, name: str, record: dict[str, Any], benchmark: ModuleType
 
 def show(tables: list[Any], missing: list[str]) -> None:
     """Print the tables, and which libraries were not there to be compared with."""
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
 
     console = Console(highlight=False, markup=False, emoji=False)
     for table in tables:
-        shown = Table(title=table.title, title_justify="left", title_style="bold")
+        shown = Table(title=table.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
         for k, column in enumerate(table.columns):
             shown.add_column(column, justify="left" if k == 0 else "right")
         for row in table.rows:
