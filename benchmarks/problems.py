@@ -9,7 +9,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.special import expit
@@ -65,9 +64,8 @@ class Problem:
         x = x.reshape(self.x0.shape)
         return float(self.f.loss(self.f.apply(x)) + self.g.value(x) + self.h.value(x))
 
-    @cached_property
-    def reference(self) -> tuple[float, int]:
-        """The least value of a long run with step="auto", and its iterations; see `REFERENCE` in core.py."""
+    def reference(self, max_iter: int) -> tuple[float, int]:
+        """Return the least value of a long run with step="auto", and its iterations."""
         best = np.inf
 
         def see(state: ts.State) -> None:
@@ -75,7 +73,7 @@ class Problem:
             if state.t % 10 == 0:
                 best = min(best, self.phi(state.z))
 
-        result = ts.minimize(self.f, self.x0, (self.g, self.h), tol=1e-11, max_iter=100_000, callback=see)
+        result = ts.minimize(self.f, self.x0, (self.g, self.h), tol=1e-11, max_iter=max_iter, callback=see)
         return min(best, self.phi(result.x)), result.nit
 
 

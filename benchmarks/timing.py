@@ -19,7 +19,6 @@ def one_thread() -> threadpool_limits:
 def seconds(run: Callable[[], object]) -> float:
     """Return the seconds that one call takes, without pauses of the garbage collector."""
     enabled = gc.isenabled()
-    gc.collect()
     gc.disable()
     try:
         begin = perf_counter()
@@ -40,6 +39,7 @@ def take_turns(
     if warm_up:
         for run in runs.values():
             run()
+    gc.collect()
     times: dict[str, list[float]] = {name: [] for name in runs}
     for k in range(repeats):
         for name, run in runs.items():

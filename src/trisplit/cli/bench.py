@@ -36,7 +36,7 @@ def bench(
         interrupted = True
     if not interrupted:
         write(out, name, record, benchmark)
-    show(benchmark.tables(record), record["missing"])
+    show(benchmark.tables(record) if "settings" in record else [], record["missing"])
     if interrupted:
         print("trisplit: interrupted; the tables show what was done, no file was written", file=sys.stderr)
         raise typer.Exit(130)
