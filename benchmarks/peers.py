@@ -38,7 +38,7 @@ def trisplit_run(step: Callable[[Problem], Any]) -> Callable[[Problem, int, See 
     return run
 
 
-# copt: vectors only; its second proximal map is that of z, our g.
+# copt: vectors only. It returns the point of its first proximal map, as trisplit does that of g.
 
 
 def copt_run(
@@ -55,7 +55,7 @@ def copt_run(
             value, grad = f.value_and_grad(x.reshape(shape))
             return value, grad.reshape(-1)
 
-        maps = copt_maps(problem) if own_prox else [flat(term.prox, shape) for term in (problem.h, problem.g)]
+        maps = copt_maps(problem) if own_prox else [flat(term.prox, shape) for term in (problem.g, problem.h)]
         return minimize_three_split(
             f_grad,
             problem.x0.reshape(-1),
@@ -77,18 +77,18 @@ def flat(prox: Callable[[Array, float], Array], shape: tuple[int, ...]) -> Calla
 
 
 def copt_maps(problem: Problem) -> list[Callable[[Array, float], Array]]:
-    """Return copt's own proximal maps of h and g."""
+    """Return copt's own proximal maps of g and h."""
     from copt import penalty, tv_prox
 
     shape, weight_g, weight_h = problem.x0.shape, problem.weight_g, problem.weight_h
     if problem.groups is not None:
         of_g, of_h = problem.groups
-        return [penalty.GroupL1(weight_h, of_h).prox, penalty.GroupL1(weight_g, of_g).prox]
-    if isinstance(problem.h, ts.terms.L1):
-        return [penalty.L1Norm(weight_h).prox, penalty.TraceNorm(weight_g, shape).prox]
+        return [penalty.GroupL1(weight_g, of_g).prox, penalty.GroupL1(weight_h, of_h).prox]
+    if isinstance(problem.g, ts.terms.L1):
+        return [penalty.L1Norm(weight_g).prox, penalty.TraceNorm(weight_h, shape).prox]
     return [
-        lambda x, gamma: tv_prox.prox_tv1d_rows(weight_h * gamma, x, *shape),
         lambda x, gamma: tv_prox.prox_tv1d_cols(weight_g * gamma, x, *shape),
+        lambda x, gamma: tv_prox.prox_tv1d_rows(weight_h * gamma, x, *shape),
     ]
 
 

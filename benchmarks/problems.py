@@ -111,7 +111,8 @@ def sparse_low_rank(size: int = 40, measurements: int = 800) -> Problem:
     for block in np.split(np.arange(3 * (size // 4)), 3):
         truth[np.ix_(block, block)] = np.outer(rng.uniform(0.5, 1.5, len(block)), rng.uniform(0.5, 1.5, len(block)))
     A = rng.standard_normal((measurements, size * size)) / np.sqrt(measurements)
-    b = A @ truth.reshape(-1) + 0.1 * rng.standard_normal(measurements)
+    noise = 0.1
+    b = A @ truth.reshape(-1) + noise * rng.standard_normal(measurements)
     f = Loss(
         lambda X: A @ X.reshape(-1) - b,
         lambda r: (A.T @ r).reshape(size, size),
@@ -119,8 +120,9 @@ def sparse_low_rank(size: int = 40, measurements: int = 800) -> Problem:
         lambda r: r,
         float(np.linalg.norm(A, 2)) ** 2,
     )
-    weight_g, weight_h = 0.2, 0.1
-    g, h = ts.terms.NuclearNorm(weight_g), ts.terms.L1(weight_h)
+    # Half of what each penalty alone would need to exceed A'(noise): its largest entry and its largest singular value.
+    weight_g, weight_h = noise * np.sqrt(2 * np.log(size**2)) / 2, noise * np.sqrt(size)
+    g, h = ts.terms.L1(weight_g), ts.terms.NuclearNorm(weight_h)
     return Problem("sparse and low-rank", f, g, h, np.zeros((size, size)), weight_g, weight_h)
 
 
