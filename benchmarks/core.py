@@ -40,7 +40,7 @@ QUICK_PROBLEMS: tuple[Callable[[], Problem], ...] = (
 MAX_ITERATIONS, MAX_SECONDS, REPEATS, BUDGET = 10_000, 15.0, 5, 1.5
 QUICK_ITERATIONS, QUICK_SECONDS, QUICK_REPEATS = 150, 0.1, 1
 LIBRARY_COLOURS = dict(zip(("trisplit", "copt", "pyproximal", "pyunlocbox", "odl"), COLOURS, strict=False))
-STYLES = ("-", "--", ":", "-.")
+STYLES = ("-", "--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)))
 
 
 class Enough(Exception):  # noqa: N818
@@ -240,7 +240,7 @@ def figure(record: dict[str, Any]) -> "Figure":
     return drawing
 
 
-def style_of(name: str) -> str:
+def style_of(name: str) -> str | tuple[int, tuple[int, ...]]:
     """Return the line style of a contestant: its place among those of its library."""
     library = next(one.library for one in contestants if one.name == name)
     place = [one.name for one in contestants if one.library == library].index(name)

@@ -215,20 +215,28 @@ def in_words(ratio: dict[str, Any] | None) -> str:
 
 
 def figure(record: dict[str, Any]) -> "Figure":
-    """Draw the time per iteration over the number of variables."""
+    """Draw the time per iteration as a multiple of the bare loop's, a group of bars for each size."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(STYLE):
-        drawing = Figure(figsize=(6.4, 3.8), layout="constrained")
-        axes = drawing.add_subplot()
-        for name, colour, marker in zip(CONTESTANTS, COLOURS, "osD^v", strict=False):
-            rows = [row for row in record["rows"] if row["contestant"] == name]
-            if rows:
-                x, y = [row["variables"] for row in rows], [1e6 * row["seconds_per_iteration"] for row in rows]
-                ours = name.startswith("trisplit")
-                axes.loglog(x, y, color=colour, marker=marker, label=name, linestyle="-" if ours else "--")
+    seconds = {(row["contestant"], row["variables"]): row["seconds_per_iteration"] for row in record["rows"]}
+    sizes = list(dict.fromkeys(row["variables"] for row in record["rows"]))
+    names = [name for name in CONTESTANTS if any((name, n) in seconds for n in sizes)]
+    looks = {BARE: ("#999999", ""), CONSTANT: (COLOURS[0], "//"), AUTO: (COLOURS[0], "")}
+    looks |= {COPT_CONSTANT: (COLOURS[1], "//"), COPT: (COLOURS[1], "")}
+    with mpl.rc_context(STYLE | {"hatch.linewidth": 0.8, "axes.grid.axis": "y"}):
+        drawing = Figure(figsize=(7.2, 3.8), layout="constrained")
+        axes, width = drawing.add_subplot(), 0.8 / len(names)
+        for k, name in enumerate(names):
+            colour, hatch = looks[name]
+            times = [seconds[name, n] for n in sizes]
+            heights = [time / seconds[BARE, n] for time, n in zip(times, sizes, strict=True)]
+            places = [group + (k - (len(names) - 1) / 2) * width for group in range(len(sizes))]
+            bars = axes.bar(places, heights, 0.92 * width, color=colour, hatch=hatch, edgecolor="white", label=name)
+            axes.bar_label(bars, [duration(time).replace(" ", "\n") for time in times], fontsize=7, padding=1)
+        axes.set_xticks(range(len(sizes)), [f"{n:,}" + ("" if n <= 1000 else " (diagonal)") for n in sizes])
         axes.set_xlabel("variables")
-        axes.set_ylabel("microseconds per iteration")
-        axes.legend(loc="upper left")
+        axes.set_ylabel("time per iteration, bare loop = 1")
+        axes.margins(y=0.12)
+        drawing.legend(loc="outside upper center", ncols=len(names), handlelength=1.4, columnspacing=1.2)
     return drawing
