@@ -139,7 +139,7 @@ def describe(one: Contestant, watch: Watch, least: float) -> dict[str, Any]:
         "seconds": [None] * len(ERRORS),
         "all_seconds": [[] for _ in ERRORS],
         "least_error": float(errors.min()),
-        "history": [[int(k) + 1, float(errors[: k + 1].min())] for k in shown],
+        "history": [[int(k) + 1, float(f"{errors[: k + 1].min():.4g}")] for k in shown],
     }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+INNERMOST = re.compile(r"\[[^\[\]{}]*\]")  # lists of numbers, which fit on a line
 # Okabe and Ito: distinguishable with every kind of colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
@@ -37,7 +39,8 @@ class Table:
 
 def write_json(path: Path, record: dict[str, Any]) -> None:
     """Write the record in one step; NaN and inf, which JSON has no words for, are an error."""
-    text = json.dumps(record, indent=1, allow_nan=False) + "\n"
+    text = json.dumps(record, indent=1, allow_nan=False)
+    text = INNERMOST.sub(lambda found: " ".join(found[0].split()), text) + "\n"
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         temporary.write_text(text, encoding="utf-8")
@@ -49,7 +52,7 @@ def write_json(path: Path, record: dict[str, Any]) -> None:
 
 def save_figure(path: Path, figure: "Figure") -> None:
     """Write a figure as PNG, without the date and versions that would change the file at every run."""
-    figure.savefig(path, dpi=150, bbox_inches="tight", metadata={"Software": None})
+    figure.savefig(path, dpi=120, bbox_inches="tight", metadata={"Software": None})
 
 
 def duration(seconds: float | None) -> str:
