@@ -4,6 +4,7 @@ python3 run.py solve nug30     any command of trisplit
 python3 run.py test [...]      the tests; what follows goes to pytest
 python3 run.py backends [...]  the tests on PyTorch, JAX and array-api-strict
 python3 run.py docs            the documentation, into docs/_build
+python3 run.py bench core      a benchmark, with the libraries that it compares with
 """
 
 import hashlib
@@ -51,7 +52,7 @@ def main(arguments):
         return __doc__
     kind, rest = arguments[0], arguments[1:]
     try:
-        set_up({"test": "test", "backends": "test,backends", "docs": "docs"}.get(kind, ""))
+        set_up({"test": "test", "backends": "test,backends", "docs": "docs", "bench": "peers,plot"}.get(kind, ""))
     except subprocess.CalledProcessError as error:
         return "installation failed (see above): pip exited with {}".format(error.returncode)
     commands = {

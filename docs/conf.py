@@ -15,6 +15,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     # from docs/_ext
+    "benchmark_tables",
     "command_output",
     "convergence",
     "docstrings",

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -12,8 +13,15 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_no_source_file_is_longer_than_400_lines():
-    long = [path for path in (ROOT / "src").rglob("*.py") if len(path.read_text(encoding="utf-8").splitlines()) > 400]
-    assert long == []
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    assert [path for path in files if len(path.read_text(encoding="utf-8").splitlines()) > 400] == []
+
+
+def test_every_file_of_the_benchmarks_travels_in_the_wheel():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    carried = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    files = sorted(f"benchmarks/{path.name}" for path in (ROOT / "benchmarks").glob("*.py"))
+    assert carried == {name: f"trisplit/{name}" for name in files}
 
 
 def test_the_heart_shows_the_papers_lines():
@@ -57,10 +65,16 @@ def test_the_wheel_installed_elsewhere_runs_every_command(wheel, tmp_path):
     venv.create(tmp_path / "venv", with_pip=True)
     scripts = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
     subprocess.run([scripts / "python", "-m", "pip", "install", "--quiet", str(wheel)], check=True)
-    arguments = {"solve": ["nug12", "--starts", "1", "--json", "out.json"], "list": [], "info": []}
+    arguments = {
+        "solve": ["nug12", "--starts", "1", "--json", "out.json"],
+        "list": [],
+        "bench": ["overhead", "--quick", "--out", "."],
+        "info": [],
+    }
     assert set(arguments) == set(commands)
     for command, rest in arguments.items():
         done = subprocess.run([scripts / "trisplit", command, *rest], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert done.stdout
     assert (tmp_path / "out.json").exists()
+    assert (tmp_path / "overhead.json").exists()

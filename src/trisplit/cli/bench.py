@@ -1,0 +1,142 @@
+"""trisplit bench: side by side with other libraries, in one run.
+
+The benchmarks lie in `benchmarks/` of the repository and travel in the wheel as `trisplit.benchmarks`.
+"""
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Annotated, Any
+
+import typer
+
+import trisplit
+from trisplit.errors import InputError
+
+PACKAGE = "trisplit.benchmarks"
+
+
+def bench(
+    name: Annotated[str, typer.Argument(metavar="core|overhead", help="Which benchmark.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, in seconds: shows that it works.")] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write NAME.json and NAME.png.")] = Path("bench"),
+) -> None:
+    """Compare speed with other libraries: print the ratios, write them as JSON and a figure."""
+    benchmark = find(name)
+    make_folder(out)
+    record: dict[str, Any] = {"benchmark": name, "quick": quick, **sibling("machine").describe()}
+    interrupted = False
+    try:
+        with Display(name) as report:
+            benchmark.run(record, quick, report)
+    except KeyboardInterrupt:
+        interrupted = True
+    if not interrupted:
+        write(out, name, record, benchmark)
+    show(benchmark.tables(record) if "settings" in record else [], record["missing"])
+    if interrupted:
+        print("trisplit: interrupted; the tables show what was done, no file was written", file=sys.stderr)
+        raise typer.Exit(130)
+    typer.echo(f"written to {out}")
+
+
+def find(name: str) -> ModuleType:
+    """Return the module of a benchmark."""
+    names = list(package().registry)
+    if name not in names:
+        raise InputError(f"there is no benchmark {name!r}; choose one of {', '.join(names)}")
+    return sibling(name)
+
+
+def sibling(name: str) -> ModuleType:
+    """Return a module of the benchmarks."""
+    package()
+    return import_module(f"{PACKAGE}.{name}")
+
+
+def package() -> ModuleType:
+    """Return the package of the benchmarks: that of the wheel, or the folder of the clone that is being used."""
+    if PACKAGE in sys.modules:
+        return sys.modules[PACKAGE]
+    if find_spec(PACKAGE) is not None:
+        return import_module(PACKAGE)
+    folder = Path(trisplit.__file__).resolve().parents[2] / "benchmarks"
+    spec = spec_from_file_location(PACKAGE, folder / "__init__.py", submodule_search_locations=[str(folder)])
+    if spec is None or spec.loader is None or not folder.is_dir():
+        raise InputError(f"the benchmarks are not installed, nor in {folder}; reinstall trisplit")
+    module = module_from_spec(spec)
+    sys.modules[PACKAGE] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def make_folder(folder: Path) -> None:
+    """Create the folder for the results: better now than after the measuring."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {folder} cannot be a folder ({error.strerror}); choose another path") from error
+
+
+def write(folder: Path, name: str, record: dict[str, Any], benchmark: ModuleType) -> None:
+    """Write the record as JSON, and the figure where matplotlib is installed."""
+    report = sibling("report")
+    try:
+        report.write_json(folder / f"{name}.json", record)
+        if find_spec("matplotlib") is None:
+            print("no figure: matplotlib is not installed; pip install 'trisplit[plot]'", file=sys.stderr)
+        else:
+            report.save_figure(folder / f"{name}.png", benchmark.figure(record))
+    except OSError as error:
+        raise InputError(f"--out {folder} cannot be written to ({error.strerror}); choose another path") from error
+
+
+def show(tables: list[Any], missing: list[str]) -> None:
+    """Print the tables, and which libraries were not there to be compared with."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    for table in tables:
+        shown = Table(title=table.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+        for k, column in enumerate(table.columns):
+            shown.add_column(column, justify="left" if k == 0 else "right")
+        for row in table.rows:
+            shown.add_row(*row)
+        console.print(shown)
+    if missing:
+        remedy = sibling("machine").REMEDY
+        console.print(f"not compared with {', '.join(missing)}: not installed; {remedy}", soft_wrap=True)
+
+
+class Display:
+    """A progress line on standard error; silent unless that is a terminal."""
+
+    def __init__(self, name: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True)
+        self.bar = Progress(
+            TextColumn(name, markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.description}", markup=False),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self.task = self.bar.add_task("", total=1.0)
+
+    def __enter__(self) -> Callable[[str, float], None]:
+        self.bar.start()
+        return lambda text, done: self.bar.update(self.task, description=text, completed=done)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.bar.stop()
