@@ -6,5 +6,5 @@
 
 registry: dict[str, str] = {
     "core": "iterations, gradients and seconds to a given suboptimality on three problems, against four libraries",
-    "overhead": "seconds per iteration from 10 to 100,000 variables, against a bare NumPy loop and copt",
+    "overhead": "seconds per iteration, against a bare NumPy loop and copt; a batch of problems against a loop",
 }

@@ -16,7 +16,7 @@ import numpy as np
 
 import trisplit as ts
 
-from . import machine
+from . import batches, machine
 from .report import COLOURS, STYLE, Table, duration
 from .timing import Report, one_thread, take_turns
 
@@ -157,9 +157,9 @@ def run(record: dict[str, Any], quick: bool, report: Report) -> None:
     record["rows"], record["ratios"] = [], []
     with one_thread():
         for k, (n, iterations) in enumerate(sizes.items()):
-            report(f"{n:,} variables", k / len(sizes))
+            report(f"{n:,} variables", 0.8 * k / len(sizes))
             measure(record, n, iterations, repeats)
-        # A batch of small problems against a Python loop over them comes here.
+        batches.run(record, quick, repeats, report)
 
 
 def measure(record: dict[str, Any], n: int, iterations: int, repeats: int) -> None:
@@ -205,7 +205,7 @@ def tables(record: dict[str, Any]) -> list[Table]:
         rows = [measured.get((above, below, n)) for n in sizes]
         if any(rows):
             ratios.rows.append([f"{above} / {below}", *(in_words(row) for row in rows)])
-    return [times, ratios]
+    return [times, ratios, *([batches.table(record)] if record.get("batches") else [])]
 
 
 def in_words(ratio: dict[str, Any] | None) -> str:

@@ -1,0 +1,124 @@
+"""Many small problems by one call, against a Python loop over them: the second part of `overhead`.
+
+Each problem is a convex quadratic with a matrix of its own over a box and a half-space of its own. Both sides solve
+to the same tolerance and return the same answers; the loop is timed on some of the problems.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import trisplit as ts
+
+from .report import Table, duration
+from .timing import Report, take_turns
+
+PROBLEMS, VARIABLES, LOOPED = 10_000, 10, 500
+QUICK_PROBLEMS, QUICK_LOOPED = 50, 5
+AT_LEAST = 100.0
+STEPS = ("constant", "auto")
+
+
+class Quadratics:
+    """<x, Q x> / 2 + <c, x>, with Q and c of one problem, or of many with one more axis in front."""
+
+    def __init__(self, Q: np.ndarray, c: np.ndarray) -> None:
+        self.Q, self.c = Q, c
+
+    def value(self, x: np.ndarray) -> Any:
+        return np.vecdot(x, 0.5 * np.matvec(self.Q, x) + self.c)
+
+    def grad(self, x: np.ndarray) -> np.ndarray:
+        return np.matvec(self.Q, x) + self.c
+
+    def value_and_grad(self, x: np.ndarray) -> tuple[Any, np.ndarray]:
+        Qx = np.matvec(self.Q, x)
+        return np.vecdot(x, 0.5 * Qx + self.c), Qx + self.c
+
+    def select(self, members: Any) -> "Quadratics":
+        return Quadratics(self.Q[members], self.c[members])
+
+
+class HalfSpaces:
+    """{x : <a, x> <= b}, of one problem or of many."""
+
+    indicator = convex = True
+
+    def __init__(self, a: np.ndarray, b: Any) -> None:
+        self.a, self.b, self.square = a, b, np.vecdot(a, a)
+
+    def value(self, x: np.ndarray) -> Any:
+        return np.where(np.vecdot(self.a, x) <= self.b + 1e-9, 0.0, np.inf)[()]
+
+    def prox(self, x: np.ndarray, gamma: Any) -> np.ndarray:
+        return x - (np.maximum(np.vecdot(self.a, x) - self.b, 0.0) / self.square)[..., None] * self.a
+
+    def select(self, members: Any) -> "HalfSpaces":
+        return HalfSpaces(self.a[members], self.b[members])
+
+
+def make_data(problems: int, seed: int = 0) -> tuple[Quadratics, HalfSpaces, np.ndarray]:
+    """Return f, the half-spaces and the smoothness constants of random problems."""
+    rng = np.random.default_rng(seed)
+    M = rng.standard_normal((problems, VARIABLES, VARIABLES))
+    Q = M @ M.swapaxes(1, 2) / VARIABLES
+    f = Quadratics(Q, rng.standard_normal((problems, VARIABLES)))
+    return f, HalfSpaces(rng.random((problems, VARIABLES)), rng.random(problems)), np.linalg.eigvalsh(Q)[:, -1]
+
+
+def run(record: dict[str, Any], quick: bool, repeats: int, report: Report) -> None:
+    """Add `batches` to the record: seconds for each problem, by the batch and by the loop."""
+    problems, looped = (QUICK_PROBLEMS, QUICK_LOOPED) if quick else (PROBLEMS, LOOPED)
+    f, cuts, L = make_data(problems)
+    x0, box = np.zeros((problems, VARIABLES)), ts.terms.Box(-1, 1)
+    record["batches"] = []
+    for k, step in enumerate(STEPS):
+        report(f"{problems:,} problems, {step} step", 0.8 + 0.1 * k)
+
+        def batch(step: str = step) -> ts.BatchResult:
+            chosen = step if step == "auto" else 1 / L
+            return ts.minimize(f, x0, [box, cuts], batch_ndim=1, step=chosen)  # pyright: ignore
+
+        def loop(step: str = step) -> list[ts.Result]:
+            results = []
+            for i in range(looped):
+                chosen = step if step == "auto" else 1 / L[i]
+                results.append(ts.minimize(f.select(i), x0[i], [box, cuts.select(i)], step=chosen))
+            return results
+
+        together, alone = batch(), loop()
+        runs: dict[str, Callable[[], object]] = {"batch": batch, "loop": loop}
+        times = {name: min(seconds) for name, seconds in take_turns(runs, repeats, warm_up=False).items()}
+        each = times["batch"] / problems, times["loop"] / looped
+        record["batches"].append(
+            {
+                "step": step,
+                "problems": problems,
+                "variables": VARIABLES,
+                "looped": looped,
+                "batch_seconds_per_problem": each[0],
+                "loop_seconds_per_problem": each[1],
+                "ratio": each[1] / each[0],
+                "at_least": None if quick else AT_LEAST,
+                "mean_iterations": float(together.nit.mean()),
+                "largest_iterations": int(together.nit.max()),
+                "converged": int(together.success.sum()),
+                "same_iterations": sum(int(own.nit == nit) for own, nit in zip(alone, together.nit, strict=False)),
+                "largest_difference": max(
+                    float(np.abs(own.x - x).max()) for own, x in zip(alone, together.x, strict=False)
+                ),
+            }
+        )
+
+
+def table(record: dict[str, Any]) -> Table:
+    """Return the times for one problem, and how many times faster the batch is."""
+    first = record["batches"][0]
+    title = f"{first['problems']:,} problems of {first['variables']} variables: time for each"
+    shown = Table(title, ["step", "loop", "batch", "loop / batch"])
+    for row in record["batches"]:
+        goal = "" if row["at_least"] is None else f" (>= {row['at_least']:g})"
+        times = duration(row["loop_seconds_per_problem"]), duration(row["batch_seconds_per_problem"])
+        shown.rows.append([row["step"], *times, f"{row['ratio']:.0f}{goal}"])
+    return shown
