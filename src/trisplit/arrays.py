@@ -8,7 +8,7 @@ a GPU wait; inside an iteration `dot`, `length` and `where` keep it on the devic
 import sys
 import weakref
 from collections.abc import Callable
-from math import inf, prod, sqrt
+from math import inf, isfinite, prod, sqrt
 from types import ModuleType
 from typing import TypeAlias, TypeVar
 
@@ -220,6 +220,8 @@ def eps(x: Array) -> float:
 
 def all_finite(x: Array) -> bool:
     """Say whether no entry of `x` is NaN or infinite."""
+    if type(x) is np.ndarray and isfinite(vdot(x, x)):
+        return True  # faster by far; a sum of squares that overflows says nothing
     return bool(namespace(x).all(namespace(x).isfinite(x)))
 
 
@@ -251,6 +253,11 @@ def to_numpy(x: Array) -> np.ndarray:
     if library(x) == "array_api_strict":
         x = array_api_compat.to_device(x, namespace(x).Device("CPU_DEVICE"))
     return np.asarray(x)
+
+
+def on_host(x: Array) -> bool:
+    """Say whether `x` is a NumPy array, whose numbers Python reads without waiting."""
+    return type(x) is np.ndarray
 
 
 def to_host(*columns: Array) -> np.ndarray:

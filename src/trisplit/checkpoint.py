@@ -166,7 +166,7 @@ def _pack(name: str, state: State, members: dict[str, np.ndarray]) -> Json:
         members[f"{name}.{key}"] = to_numpy(value)  # pyright: ignore[reportArgumentType]
         return [f"{name}.{key}", type(value) is np.ndarray]
 
-    flat = {key: put(key, getattr(state, key)) for key in State._fields if key != "memory"}
+    flat = {key: put(key, getattr(state, key)) for key in State._fields if key not in ("memory", "d")}
     flat["memory"] = [put(f"memory.{i}", item) for i, item in enumerate(state.memory)]
     return flat
 

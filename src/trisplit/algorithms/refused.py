@@ -38,12 +38,13 @@ class RefusedRows:
         """Return these problems of an array of the whole batch."""
         return take_rows(x, index_like(self.rows, x), self.whole.batch_ndim)  # pyright: ignore[reportArgumentType]
 
-    def put_back(self, state: State, memory: tuple, own: State) -> tuple[State, tuple]:
-        """Return state and memory of the whole batch with these problems as they are in `own`; z and u are the same."""
+    def put_back(self, state: State, memory: tuple, own: State) -> tuple[State, tuple, Array]:
+        """Return state, memory and x - z of the whole batch with these problems as they are in `own`."""
         index, k = index_like(self.rows, state.z), self.whole.batch_ndim
-        x, y, gamma = (put_rows(getattr(state, name), index, getattr(own, name), k) for name in ("x", "y", "gamma"))
-        memory = self.whole.joined(memory, self.rows, own.memory)  # pyright: ignore[reportArgumentType]
-        return state._replace(x=x, y=y, gamma=gamma, memory=memory), memory
+        names = ("x", "y", "gamma", "d")
+        new = {name: put_rows(getattr(state, name), index, getattr(own, name), k) for name in names}
+        memory = self.whole.joined(memory, self.rows, own.memory, new["d"])  # pyright: ignore[reportArgumentType]
+        return state._replace(**new, memory=memory), memory, new["d"]
 
 
 def refused_rows(f: "Function", h: "Term", state: State, trial: float, rule: "StepRule") -> RefusedRows | None:

@@ -9,7 +9,8 @@ from trisplit.arrays import Array, is_array
 class State(NamedTuple):
     """One iteration of Algorithm 1: z = prox_g(y), u = gradient at z, x = prox_h(2 z - y - gamma u).
 
-    `f_z` is f(z) if the step rule asked for it, else None; `memory` is what the step rule remembers.
+    `f_z` is f(z) if the step rule asked for it, else None; `memory` is what the step rule remembers;
+    `d` is x - z if the rule needs it.
     """
 
     t: int
@@ -20,6 +21,7 @@ class State(NamedTuple):
     gamma: float
     f_z: float | None = None
     memory: tuple = ()
+    d: Array | None = None
 
     def mapped(self, function: Callable[..., Array], *others: "State") -> Self:
         """Return the state with `function` applied to each of its arrays, together with those of other states.
@@ -30,7 +32,8 @@ class State(NamedTuple):
         def apply(values: tuple) -> object:
             return function(*values) if is_array(values[0]) else values[0]
 
-        fields = (apply(values) for values in zip(*(state[1:-1] for state in (self, *others)), strict=True))
-        memory = [apply(values) for values in zip(*(state.memory for state in (self, *others)), strict=True)]
+        states = (self, *others)
+        *fields, d = (apply(values) for values in zip(*((*state[1:7], state.d) for state in states), strict=True))
+        memory = [apply(values) for values in zip(*(state.memory for state in states), strict=True)]
         make = getattr(self.memory, "_make", tuple)  # a rule may have named its parts
-        return type(self)(self.t, *fields, make(memory))  # pyright: ignore
+        return type(self)(self.t, *fields, make(memory), d)  # pyright: ignore

@@ -132,7 +132,7 @@ def tos(
     else:
         t0, gamma, memory = resume.t + 1, resume.gamma, resume.memory
         z, x, y = resume.z, resume.x, resume.y
-        y = y - z + x if relax == 1.0 else y + relax * (x - z)
+        y = next_y(y, z, x, x - z if rule.needs_value else None, relax)
     for t in count(t0):
         state, y, memory = iterate(t, f, g, h, y, gamma, rule, memory, relax)
         gamma = state.gamma
@@ -175,7 +175,8 @@ def iterate(
         if not unchanged(trial, gamma):
             y, gamma = z + (trial / gamma) * (y - z), trial
         x = h.prox(2 * z - y - gamma * u, gamma)  # [YMS21] Alg. 1, line 3
-        state = State(t, z, x, y, u, gamma, f_z, memory)
+        d = x - z if rule.needs_value else None
+        state = State(t, z, x, y, u, gamma, f_z, memory, d)
         trial, memory = rule.judge(memory, state, f)
         if unchanged(trial, gamma):
             break
@@ -184,10 +185,19 @@ def iterate(
             own = few.taken(state._replace(memory=memory))
             again = Half(own.z, own.f_z, own.u, few.rows_of(trial))  # pyright: ignore[reportArgumentType]
             settled, _, _ = iterate(t, few.f, g, few.h, own.y, own.gamma, few.rule, own.memory, half=again)  # pyright: ignore
-            state, memory = few.put_back(state, memory, settled)
-            x, y = state.x, state.y
+            state, memory, d = few.put_back(state, memory, settled)
+            y = state.y
             break
     if memory is not state.memory:
-        state = state._replace(memory=memory)
-    y = y - z + x if relax == 1.0 else y + relax * (x - z)  # [YMS21] Alg. 1, line 4
-    return state, y, memory
+        state = State(t, z, state.x, y, u, state.gamma, f_z, memory, d)
+    return state, next_y(y, z, x, d, relax), memory
+
+
+def next_y(y: Array, z: Array, x: Array, d: Array | None, relax: float) -> Array:
+    """Return the y of the next iteration, by d = x - z if a rule has asked for it."""
+    if relax != 1.0:
+        return y + relax * (x - z if d is None else d)
+    if d is not None:
+        return y + d
+    y = y - z + x  # [YMS21] Alg. 1, line 4
+    return y

@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from trisplit.arrays import Array, dots, eps, norm, norms
+from trisplit.arrays import Array, dots, eps, norm, norms, on_host
 from trisplit.steps.decisions import change, testable, verdict
 
 if TYPE_CHECKING:
@@ -125,13 +125,12 @@ class Adaptive:
         return 1.0 / L if isfinite(L) and L * size > 1e4 * eps(z) * slope else size / slope
 
     def propose(self, memory: Memory, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
-        memory = Memory(*memory)  # a plain tuple where an earlier iteration is resumed
         z_old, d, square, size, tiny, *numbers = memory
         if z_old is None or d is None:
             return gamma, Memory(None, None, square, sum(norms(z, y - z)), tiny, *numbers)
         move = self.relax * sqrt(square)
         primal = dual = move  # at most
-        if memory.wait == 0.0:
+        if numbers[-2] == 0.0:  # no waiting
             # y = z + w, so w moves by the difference of the moves of y, relax * d, and z. Its length from inner
             # products saves passes over memory; what cancels is far smaller than `primal`, to which it is compared.
             z_move = z - z_old
@@ -140,19 +139,41 @@ class Adaptive:
         size += primal + dual
         if not move > 10.0 * tiny * size:  # perhaps only because the bound is loose
             size = sum(norms(z, y - z))
-        trial, *numbers = change(primal, dual, move, self.change, self.dominance, gamma, size, tiny, *numbers)
-        return trial, Memory(z, d, square, *numbers)
+        trial, numbers = change(primal, dual, move, self.change, self.dominance, gamma, size, tiny, *numbers)
+        return trial, Memory._make((z, d, square, *numbers))
 
     def judge(self, memory: Memory, state: "State", f: "Function") -> tuple[float, Memory]:
-        gamma, d = state.gamma, state.x - state.z
-        square, slope = dots((d, d), (state.u, d))
-        seen = f.seen_part(d)
-        seen_square = square if seen is d else norm(seen) ** 2
+        gamma, u, d = state.gamma, state.u, state.d
+        (
+            _,
+            _,
+            _,
+            size,
+            tiny,
+            passed,
+            growing,
+            reversals,
+            primal,
+            dual,
+            best,
+            idle,
+            patience,
+            cap,
+            shrinks,
+            wait,
+            blind,
+        ) = memory
+        # A GPU hands over both at once; on the host the second waits until it is needed.
+        square, *slope = dots((d, d)) if on_host(u) else dots((d, d), (u, d))  # pyright: ignore[reportArgumentType]
         f_z = state.f_z if state.f_z is not None else f.value(state.z)
-        _, _, _, size, tiny, passed, growing, reversals, *numbers, blind = memory
-        f_x = f.value(state.x) if testable(gamma, square, f_z, tiny) else f_z
-        ratio, passed, blind = verdict(gamma, square, seen_square, slope, f_z, f_x, tiny, blind)
-        if ratio != 1.0:
-            growing, reversals = 0.0, reversals + growing
-        numbers = (size, tiny, passed, growing, reversals, *numbers, blind)
-        return (gamma if ratio == 1.0 else gamma * ratio), Memory(state.z, d, square, *numbers)  # pyright: ignore
+        ratio, passed = 1.0, 0.0
+        if testable(gamma, square, f_z, tiny):
+            seen = f.seen_part(d)  # pyright: ignore[reportArgumentType]
+            seen_square = square if seen is d else norm(seen) ** 2
+            f_x = f.value(state.x)
+            (slope,) = slope or dots((u, d))  # pyright: ignore[reportArgumentType]
+            ratio, passed, blind = verdict(gamma, square, seen_square, slope, f_z, f_x, tiny, blind)
+            if ratio != 1.0:
+                gamma, growing, reversals = gamma * ratio, 0.0, reversals + growing
+        moves = (primal, dual, best, idle, patience, cap, shrinks, wait, blind)
+        return gamma, Memory._make((state.z, d, square, size, tiny, passed, growing, reversals, *moves))

@@ -17,7 +17,6 @@ from trisplit.arrays import (
     length,
     namespace,
     per_problem_dot,
-    put_rows,
     take_rows,
     to_host,
 )
@@ -98,7 +97,7 @@ class BatchAdaptive:
 
     def judge(self, memory: BatchMemory, state: "State", f: "Function") -> tuple[Array, BatchMemory]:
         """Judge all steps; the table of `memory`, which `propose` made for this iteration, is changed."""
-        k, d = self.batch_ndim, state.x - state.z
+        k, d = self.batch_ndim, state.x - state.z if state.d is None else state.d
         square, part = per_problem_dot(d, d, k), f.seen_part(d)
         seen = square if part is d else per_problem_dot(part, part, k)
         tests = to_host(square, seen, per_problem_dot(state.u, d, k), state.f_z, f.value(state.x))  # pyright: ignore
@@ -110,11 +109,10 @@ class BatchAdaptive:
         """Return the memory of some problems, for `judge`, which needs only the table."""
         return BatchMemory(None, None, memory.square.reshape(-1)[rows], memory.table.reshape(-1, WIDTH)[rows])
 
-    def joined(self, memory: BatchMemory, rows: np.ndarray, own: BatchMemory) -> BatchMemory:
+    def joined(self, memory: BatchMemory, rows: np.ndarray, own: BatchMemory, d: Array) -> BatchMemory:
         """Return the memory of the whole batch after some problems were judged on their own."""
         memory.table.reshape(-1, WIDTH)[rows] = own.table
         memory.square.reshape(-1)[rows] = own.square
-        d = put_rows(memory.d, index_like(rows, memory.z), own.d, self.batch_ndim)  # pyright: ignore
         return memory._replace(d=d)
 
     @staticmethod

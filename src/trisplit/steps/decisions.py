@@ -35,7 +35,7 @@ def change(
     shrinks: float,
     wait: float,
     blind: float,
-) -> tuple[float, ...]:
+) -> tuple[float, tuple[float, ...]]:
     """Return the gamma to try and the numbers of the memory, given the lengths of the last moves.
 
     While `wait` is not 0 the primal and the dual move are not looked at.
@@ -71,23 +71,8 @@ def change(
                 trial = min(gamma * exp(-first / (reversals + shrinks)), cap)
     if trial > gamma:
         size *= trial / gamma  # `tos` rescales y - z together with gamma
-    return (
-        trial,
-        size,
-        tiny,
-        passed,
-        growing,
-        reversals,
-        primal_mean,
-        dual_mean,
-        best,
-        idle,
-        patience,
-        cap,
-        shrinks,
-        wait,
-        blind,
-    )
+    balance = (passed, growing, reversals, primal_mean, dual_mean)
+    return trial, (size, tiny, *balance, best, idle, patience, cap, shrinks, wait, blind)
 
 
 def testable(gamma: float, square: float, f_z: float, tiny: float) -> bool:
@@ -128,7 +113,7 @@ def change_rows(
     """Replace gamma and the numbers in each row of the table by what `change` returns."""
     for i in range(table.shape[0]):
         r = table[i]
-        r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13], r[14] = change(
+        r[0], numbers = change(
             primal[i],
             dual[i],
             move[i],
@@ -150,6 +135,8 @@ def change_rows(
             r[13],
             r[14],
         )
+        for k in range(WIDTH - 1):
+            r[k + 1] = numbers[k]
 
 
 def verdict_rows(table: np.ndarray, tests: np.ndarray) -> int:
