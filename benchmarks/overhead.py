@@ -5,7 +5,7 @@
 All contestants call the same four functions: value and gradient of f, the projection on the box and the projection on
 the half-space. Q is dense up to 1,000 variables and diagonal beyond, so that the loop is what is measured, not the
 product. Its condition number is so large that nobody arrives within the iterations done: a line search that is at rest
-skips its test. How often f was called is counted, and a ratio of contestants that did not do the same work is marked.
+skips its test. How often f was called is counted, and a ratio to somebody who did more work is marked.
 Time is that of the whole call divided by the number of iterations.
 """
 
@@ -189,14 +189,13 @@ def measure(record: dict[str, Any], n: int, iterations: int, repeats: int) -> No
     for (above, below), goals in RATIOS.items():
         if above in best and below in best:
             ratio = {"variables": n, "of": above, "to": below, "ratio": best[above] / best[below]}
-            record["ratios"].append(
-                ratio | {"at_most": goals.get(n), "same_work": same_work(calls[above], calls[below])}
-            )
+            ratio |= {"at_most": goals.get(n), "no_less_work": no_less_work(calls[above], calls[below])}
+            record["ratios"].append(ratio)
 
 
-def same_work(calls: tuple[float, float], others: tuple[float, float]) -> bool:
-    """Say whether two contestants called f and its gradient about as often in an iteration."""
-    return all(abs(mine - theirs) <= 0.3 for mine, theirs in zip(calls, others, strict=True))
+def no_less_work(calls: tuple[float, float], others: tuple[float, float]) -> bool:
+    """Say whether one called f and its gradient at least as often as another: else the ratio of times flatters it."""
+    return all(mine >= 0.9 * theirs for mine, theirs in zip(calls, others, strict=True))
 
 
 def tables(record: dict[str, Any]) -> list[Table]:
@@ -219,8 +218,8 @@ def tables(record: dict[str, Any]) -> list[Table]:
 def in_words(ratio: dict[str, Any] | None) -> str:
     if ratio is None:
         return ""
-    unequal = "" if ratio["same_work"] else " UNEQUAL WORK"
-    return f"{ratio['ratio']:.2f}{unequal}" + ("" if ratio["at_most"] is None else f" (<= {ratio['at_most']:g})")
+    mark = "" if ratio["no_less_work"] else " for LESS WORK"
+    return f"{ratio['ratio']:.2f}{mark}" + ("" if ratio["at_most"] is None else f" (<= {ratio['at_most']:g})")
 
 
 def figure(record: dict[str, Any]) -> "Figure":
