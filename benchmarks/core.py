@@ -190,23 +190,33 @@ def tables(record: dict[str, Any]) -> list[Table]:
     """Return a table for each problem, and one of the goals."""
     shown = []
     for part in record["problems"]:
-        to = "to " + ", ".join(f"{error:g}" for error in ERRORS)
+        to = "to " + ", ".join(power(error) for error in ERRORS)
         columns = ["contestant", f"iterations {to}", "gradients", f"milliseconds {to}", "time/auto"]
-        table = Table(f"{part['problem']} (gradients and the ratio of times to an error of {MAIN:g})", columns)
+        table = Table(f"{part['problem']} (gradients and the ratio of times to an error of {power(MAIN)})", columns)
         for row in part["rows"]:
             iterations = " / ".join("-" if k is None else f"{k}" for k in row["iterations"])
-            times = " / ".join("-" if t is None else f"{1e3 * t:.3g}" for t in row["seconds"])
+            times = " / ".join("-" if t is None else milliseconds(t) for t in row["seconds"])
             gradients, relative = (row[key][ERRORS.index(MAIN)] for key in ("gradients", "ratio_to_auto"))
             last = "-" if relative is None else f"{relative:.2f}"
             table.rows.append(
                 [row["contestant"], iterations, "-" if gradients is None else f"{gradients}", times, last]
             )
         shown.append(table)
-    aims = Table(f"ratios of the times to an error of {MAIN:g}, and the goal", ["problem", "ratio", "measured", "goal"])
+    aims = Table(
+        f"ratios of the times to an error of {power(MAIN)}, and the goal", ["problem", "ratio", "measured", "goal"]
+    )
     for goal in record["goals"]:
         value = "never arrived" if goal["ratio"] is None else f"{goal['ratio']:.2f}"
         aims.rows.append([goal["problem"], f"{goal['of']} / {goal['to']}", value, f"<= {goal['at_most']:g}"])
     return [*shown, aims] if aims.rows else shown
+
+
+def power(error: float) -> str:
+    return f"{error:.0e}".replace("e-0", "e-")
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g}" if seconds < 1 else f"{1e3 * seconds:.0f}"
 
 
 def figure(record: dict[str, Any]) -> "Figure":
