@@ -350,7 +350,7 @@ def test_all_ways_to_give_f_are_the_same(kind, step):
         assert (res.fun, res.nit, res.nfev, res.njev) == (runs[0].fun, runs[0].nit, runs[0].nfev, runs[0].njev)
     assert both.calls["value"] + both.calls["both"] == runs[1].nfev
     assert both.calls["grad"] + both.calls["both"] == runs[1].njev
-    assert both.calls["both"] >= runs[1].nit * (step == "auto")  # shared work is used
+    assert both.calls["both"] >= runs[1].nit / 8 * (step == "auto")  # shared work is used
 
 
 @pytest.mark.parametrize("kind", CERTIFIED)

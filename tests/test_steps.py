@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 import trisplit as ts
 from tests.problems import BIRKHOFF_SPLITS, quadratic
 from trisplit.steps import Adaptive, Constant, Theory, as_step
+from trisplit.steps.decisions import MAX_REST
 from trisplit.terms import L1, Affine, Box, GroupL2, NonNegative, Zero
 
 KINDS = ("linear", "concave", "indefinite", "convex")
@@ -83,17 +84,29 @@ def test_auto_on_the_overlapping_group_lasso_of_copts_gallery(beta):
     assert res.njev <= 1.3 * res.nit
 
 
-def test_every_accepted_step_passes_the_sufficient_decrease_test():
-    """f(x) <= f(z) + <grad f(z), x - z> + ||x - z||^2 / (2 gamma), with x computed for the accepted gamma."""
+def test_every_step_that_grew_passes_the_sufficient_decrease_test():
+    """f(x) <= f(z) + <grad f(z), x - z> + ||x - z||^2 / (2 gamma), with x computed for the accepted gamma.
+
+    A step that has not grown is tested again after a few iterations.
+    """
     rng = np.random.default_rng(3)
     M, b = rng.standard_normal((30, 12)), rng.standard_normal(30)
     f = lambda x: (0.5 * ((M @ x - b) ** 2).sum(), M.T @ (M @ x - b))  # noqa: E731
     h = L1(0.5)
+    resting, gamma, tested = 0, 0.0, 0
     for state in islice(ts.tos(ts.Problem(f, (NonNegative(), h)), np.ones(12), "auto"), 200):
-        d = state.x - state.z
-        model = state.f_z + state.u @ d + d @ d / (2 * state.gamma)
-        assert f(state.x)[0] <= model + 1e-12 * abs(state.f_z)
+        if state.f_z is None:
+            resting += 1
+            assert state.gamma <= gamma
+            assert resting <= MAX_REST
+        else:
+            resting, tested = 0, tested + 1
+            model = state.f_z + state.u @ state.d + state.d @ state.d / (2 * state.gamma)
+            assert f(state.x)[0] <= model + 1e-12 * abs(state.f_z)
+        gamma = state.gamma
+        assert np.array_equal(state.d, state.x - state.z)
         np.testing.assert_array_equal(state.x, h.prox(2 * state.z - state.y - state.gamma * state.u, state.gamma))
+    assert tested > 20
 
 
 def test_the_adaptive_step_finds_its_own_scale():

@@ -134,21 +134,26 @@ def test_a_constant_step_reads_no_number_at_all(torch, name):
 
 @pytest.mark.parametrize("name", ON_DEVICE)
 def test_an_adaptive_step_waits_four_times_in_an_iteration(torch, name):
-    """f(z), five lengths at once, two inner products at once, f(x): and the last two again for every further trial.
+    """f(z), two lengths at once, two inner products at once, f(x): and the last two again for every further trial.
 
+    Where the curvature is not tested, one length; where the moves are not compared, one wait less.
     In Algorithm 2 each trial may ask for one number more.
     """
     f, terms, x0 = setting(name, TORCH)
     problem = ts.Problem(f, terms)
     states = (ts.tos if len(terms) <= 2 else ts.product)(problem, x0, "auto")
-    next(states)
+    state = next(states)
     with transfers(torch) as seen:
         for _ in range(15):
             seen.clear()
-            values = problem.counts.value
-            next(states)
+            values, waiting = problem.counts.value, state.memory.wait > 0
+            state = next(states)
+            waits = sum(name in WAITS for name in seen) - (not waiting)
+            if state.f_z is None:  # no test
+                assert waits == 1
+                continue
             trials = problem.counts.value - values - 1  # f(z) is asked for once, f(x) in each trial
-            in_trials = sum(name in WAITS for name in seen) - 2
+            in_trials = waits - 1
             if trials:
                 assert 2 * trials <= in_trials <= (2 if len(terms) <= 2 else 3) * trials
             else:  # d is so short that a comparison of values would be one of rounding errors

@@ -132,7 +132,7 @@ def tos(
     else:
         t0, gamma, memory = resume.t + 1, resume.gamma, resume.memory
         z, x, y = resume.z, resume.x, resume.y
-        y = next_y(y, z, x, x - z if rule.needs_value else None, relax)
+        y = next_y(y, z, x, x - z if rule.needs_d else None, relax)
     for t in count(t0):
         state, y, memory = iterate(t, f, g, h, y, gamma, rule, memory, relax)
         gamma = state.gamma
@@ -167,7 +167,7 @@ def iterate(
     if half is None:
         z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2
         trial, memory = rule.propose(memory, z, y, gamma)
-        f_z, u = f.value_and_grad(z) if rule.needs_value else (None, f.grad(z))
+        f_z, u = f.value_and_grad(z) if rule.needs_value(memory) else (None, f.grad(z))
     else:
         z, f_z, u, trial = half
     while True:
@@ -175,7 +175,7 @@ def iterate(
         if not unchanged(trial, gamma):
             y, gamma = z + (trial / gamma) * (y - z), trial
         x = h.prox(2 * z - y - gamma * u, gamma)  # [YMS21] Alg. 1, line 3
-        d = x - z if rule.needs_value else None
+        d = x - z if rule.needs_d else None
         state = State(t, z, x, y, u, gamma, f_z, memory, d)
         trial, memory = rule.judge(memory, state, f)
         if unchanged(trial, gamma):

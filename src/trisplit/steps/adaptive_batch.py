@@ -17,10 +17,11 @@ from trisplit.arrays import (
     length,
     namespace,
     per_problem_dot,
+    shapes_are_cheap,
     take_rows,
     to_host,
 )
-from trisplit.steps.decisions import WIDTH, compiled_rows
+from trisplit.steps.decisions import REST, WAIT, WIDTH, compiled_rows
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
@@ -44,7 +45,11 @@ class BatchAdaptive:
 
     rule: "Adaptive"
     batch_ndim: int
-    needs_value = True
+    needs_d = True
+
+    def needs_value(self, memory: BatchMemory) -> bool:
+        """Ask for f(z) where the curvature of any problem is to be tested."""
+        return bool((memory.table[..., REST] == 0.0).any())
 
     def relaxed(self, relax: float) -> "BatchAdaptive":
         """Return the rule for a relaxed iteration."""
@@ -83,14 +88,15 @@ class BatchAdaptive:
         k, relax, z_move = self.batch_ndim, self.rule.relax, z - z_old
         z_square, both = to_host(per_problem_dot(z_move, z_move, k), per_problem_dot(z_move, d, k))
         move = relax * np.sqrt(square.reshape(-1))
-        waiting = rows[:, 13] > 0.0
+        waiting = rows[:, WAIT] > 0.0
         primal = np.where(waiting, move, np.sqrt(z_square))
         dual = np.where(waiting, move, np.sqrt(np.maximum(z_square - 2.0 * relax * both + move * move, 0.0)))
         size, tiny = rows[:, 1], rows[0, 2]
         size += primal + dual
         loose = ~(move > 10.0 * tiny * size)
         if loose.any():
-            some = np.flatnonzero(loose)
+            # JAX would compile anew for each number of rows.
+            some = np.flatnonzero(loose) if shapes_are_cheap(z) else np.arange(len(rows))
             size[some] = self._sizes(take_rows(z, index_like(some, z), k), take_rows(y, index_like(some, y), k), 1)
         compiled_rows()[0](rows, primal, dual, move, self.rule.change, self.rule.dominance)
         return self._steps(table, gamma), BatchMemory(z, d, square, table)
@@ -98,7 +104,12 @@ class BatchAdaptive:
     def judge(self, memory: BatchMemory, state: "State", f: "Function") -> tuple[Array, BatchMemory]:
         """Judge all steps; the table of `memory`, which `propose` made for this iteration, is changed."""
         k, d = self.batch_ndim, state.x - state.z if state.d is None else state.d
-        square, part = per_problem_dot(d, d, k), f.seen_part(d)
+        square = per_problem_dot(d, d, k)
+        if state.f_z is None:  # all rest
+            memory.table[..., REST] -= 1.0
+            (squares,) = to_host(square)
+            return state.gamma, BatchMemory(state.z, d, squares.reshape(memory.square.shape), memory.table)  # pyright: ignore
+        part = f.seen_part(d)
         seen = square if part is d else per_problem_dot(part, part, k)
         tests = to_host(square, seen, per_problem_dot(state.u, d, k), state.f_z, f.value(state.x))  # pyright: ignore
         refused = compiled_rows()[1](memory.table.reshape(-1, WIDTH), tests)

@@ -18,8 +18,12 @@ class StepRule(Protocol[Memory]):
     """A rule for gamma; `memory` is all that it remembers, a tuple of numbers and arrays."""
 
     @property
-    def needs_value(self) -> bool:
-        """Whether `state.f_z` must be known."""
+    def needs_d(self) -> bool:
+        """Whether `state.d` must be known."""
+        ...
+
+    def needs_value(self, memory: Memory) -> bool:
+        """Say, after `propose`, whether `state.f_z` must be known in this iteration."""
         ...
 
     def start(self, problem: "Problem | ProductProblem", y: Array) -> tuple[float, Memory]:

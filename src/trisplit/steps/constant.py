@@ -32,7 +32,7 @@ class Constant:
     """
 
     gamma: float | Array
-    needs_value = False
+    needs_d = False
 
     def __post_init__(self) -> None:
         gamma = np.asarray(as_host(self.gamma), dtype=float)
@@ -50,6 +50,9 @@ class Constant:
 
     def start(self, problem: "Problem | ProductProblem", y: Array) -> tuple[float, tuple]:
         return first_steps(self.gamma, problem, y), ()
+
+    def needs_value(self, memory: tuple) -> bool:
+        return False
 
     def propose(self, memory: tuple, z: Array, y: Array, gamma: float) -> tuple[float, tuple]:
         return gamma, memory

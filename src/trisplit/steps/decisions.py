@@ -11,7 +11,9 @@ import numpy as np
 
 MAX_BLIND = 10
 MAX_WAIT = 3.0  # iterations without a comparison of moves where gamma may not grow anyway
-WIDTH = 15  # gamma and the numbers of the memory: a row of the table
+MAX_REST = 7.0  # iterations without a curvature test while gamma does not grow
+WIDTH, WAIT, SPAN, REST = 17, 13, 14, 15  # a row of the table: gamma and the numbers of the memory
+REFUSED = -1.0  # in place of the rest of a problem whose step is tried again
 
 
 def change(
@@ -34,6 +36,8 @@ def change(
     cap: float,
     shrinks: float,
     wait: float,
+    span: float,
+    rest: float,
     blind: float,
 ) -> tuple[float, tuple[float, ...]]:
     """Return the gamma to try and the numbers of the memory, given the lengths of the last moves.
@@ -71,8 +75,9 @@ def change(
                 trial = min(gamma * exp(-first / (reversals + shrinks)), cap)
     if trial > gamma:
         size *= trial / gamma  # `tos` rescales y - z together with gamma
+        span = rest = 0.0  # a longer step is tested
     balance = (passed, growing, reversals, primal_mean, dual_mean)
-    return trial, (size, tiny, *balance, best, idle, patience, cap, shrinks, wait, blind)
+    return trial, (size, tiny, *balance, best, idle, patience, cap, shrinks, wait, span, rest, blind)
 
 
 def testable(gamma: float, square: float, f_z: float, tiny: float) -> bool:
@@ -134,6 +139,8 @@ def change_rows(
             r[12],
             r[13],
             r[14],
+            r[15],
+            r[16],
         )
         for k in range(WIDTH - 1):
             r[k + 1] = numbers[k]
@@ -142,20 +149,27 @@ def change_rows(
 def verdict_rows(table: np.ndarray, tests: np.ndarray) -> int:
     """Shorten gamma in each row of the table by what `verdict` says of ||d||^2, that of its part, <u, d>, f(z), f(x).
 
-    The number of refused steps is returned.
+    The number of refused steps is returned; as long as there are any, only they are judged again.
     """
-    refused = 0
+    refused, again = 0, False
+    for i in range(table.shape[0]):
+        again = again or table[i, REST] == REFUSED
     for i in range(table.shape[0]):
         r = table[i]
-        ratio, passed, blind = verdict(
-            r[0], tests[0, i], tests[1, i], tests[2, i], tests[3, i], tests[4, i], r[2], r[14]
-        )
-        r[3], r[14] = passed, blind
+        if again and r[REST] != REFUSED:
+            continue
+        if r[REST] > 0.0:
+            r[REST] -= 1.0
+            continue
+        ratio, r[3], r[16] = verdict(r[0], tests[0, i], tests[1, i], tests[2, i], tests[3, i], tests[4, i], r[2], r[16])
         if ratio != 1.0:
             refused += 1
             r[0] *= ratio
             r[5] += r[4]
-            r[4] = 0.0
+            r[4] = r[SPAN] = 0.0
+            r[REST] = REFUSED
+        else:
+            r[SPAN] = r[REST] = min(2.0 * r[SPAN] + 1.0, MAX_REST)
     return refused
 
 

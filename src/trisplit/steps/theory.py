@@ -44,7 +44,7 @@ class Theory:
     iterations: int | None = None
     gradient_bound: float | None = None
     gamma0: float = 1.0
-    needs_value = False
+    needs_d = False
 
     def __post_init__(self) -> None:
         if self.iterations is not None and self.iterations < 1:
@@ -64,6 +64,9 @@ class Theory:
         theorems = [coverage.theorem for coverage in coverages(problem, y, self.gradient_bound)]
         gammas = [self.gamma0 / T ** (2 / 3) if theorem is None else theorem.step(T) for theorem in theorems]
         return first_steps(gammas, problem, y), ()
+
+    def needs_value(self, memory: tuple) -> bool:
+        return False
 
     def propose(self, memory: tuple, z: Array, y: Array, gamma: float) -> tuple[float, tuple]:
         return gamma, memory
