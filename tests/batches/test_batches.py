@@ -288,7 +288,7 @@ def random_table(rows):
     table = np.abs(rng.standard_normal((rows, decisions.WIDTH)))
     table[:, 2] = np.finfo(float).eps
     table[:, [3, 4]] = rng.integers(0, 2, (rows, 2))
-    table[:, [5, 9, 10, 12, 13, 14]] = rng.integers(0, 12, (rows, 6))
+    table[:, [5, 9, 10, 12, 14, 15, 16, 17]] = rng.integers(0, 12, (rows, 8))
     table[::7, 11] = np.inf
     return table, rng
 

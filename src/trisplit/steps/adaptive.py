@@ -9,7 +9,8 @@ Three mechanisms, none of which needs a constant from the user.
    else gamma shrinks and x is computed anew. The absolute value is ours: a concave f always passes the one-sided test,
    and its step would grow without end. Where the curvature is negative only the part of d that f sees counts: in the
    product space of Algorithm 2 the free copy would run away otherwise. A step that has grown is always tested; one that
-   has not, and passed, rests from the test for 1, then 3, then 7 iterations, which saves two values of f in each.
+   has not rests from the test for 1, then 3, then 7 iterations after it passed without negative curvature, which saves
+   two values of f in each of them.
 2. *Balance.* y = z + gamma v with v a subgradient of g, so a step of y is the primal move z+ - z plus the dual move
    gamma (v+ - v). gamma grows while the primal move is the larger one and shrinks if the dual move dominates: then x
    and z disagree, and a longer step would only make them more so. This also bounds the step for a linear f, which
@@ -30,7 +31,7 @@ from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from trisplit.arrays import Array, dots, eps, norm, norms, on_host
-from trisplit.steps.decisions import MAX_REST, change, testable, verdict
+from trisplit.steps.decisions import change, testable, verdict
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
@@ -59,6 +60,7 @@ class Memory(NamedTuple):
     shrinks: (
         float  # by the balance so far: each makes the next smaller, or gamma would fall to 0 where sets hardly meet
     )
+    drift: float  # change of log(gamma) that is due but too small to be worth it
     wait: float  # iterations until the moves are compared again
     span: float  # length of the last rest from testing the curvature
     rest: float  # what is left of it
@@ -117,7 +119,7 @@ class Adaptive:
 
     def first_numbers(self, tiny: float) -> tuple[float, ...]:
         """Return the numbers of the first memory, from `size` on."""
-        return inf, tiny, 0.0, 1.0, 0.0, 0.0, 0.0, inf, 0.0, float(self.patience), inf, 0.0, 0.0, 0.0, 0.0, 0.0
+        return inf, tiny, 0.0, 1.0, 0.0, 0.0, 0.0, inf, 0.0, float(self.patience), inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
     @staticmethod
     def _first(problem: "Problem | ProductProblem", z: Array, u: Array) -> float:
@@ -167,6 +169,7 @@ class Adaptive:
             patience,
             cap,
             shrinks,
+            drift,
             wait,
             span,
             rest,
@@ -178,16 +181,16 @@ class Adaptive:
         # A GPU hands over both at once; on the host the second waits until it is needed.
         square, *slope = dots((d, d)) if on_host(u) else dots((d, d), (u, d))  # pyright: ignore[reportArgumentType]
         f_z = state.f_z if state.f_z is not None else f.value(state.z)
-        ratio, passed = 1.0, 0.0
+        f_x, seen_square = f_z, square
         if testable(gamma, square, f_z, tiny):
             seen = f.seen_part(d)  # pyright: ignore[reportArgumentType]
             seen_square = square if seen is d else norm(seen) ** 2
             f_x = f.value(state.x)
             (slope,) = slope or dots((u, d))  # pyright: ignore[reportArgumentType]
-            ratio, passed, blind = verdict(gamma, square, seen_square, slope, f_z, f_x, tiny, blind)
-        if ratio != 1.0:
-            gamma, growing, reversals, span = gamma * ratio, 0.0, reversals + growing, 0.0
         else:
-            span = rest = min(2.0 * span + 1.0, MAX_REST)
-        moves = (primal, dual, best, idle, patience, cap, shrinks, wait, span, rest, blind)
+            slope = 0.0
+        ratio, passed, rest, blind = verdict(gamma, square, seen_square, slope, f_z, f_x, tiny, span, blind)
+        if ratio != 1.0:
+            gamma, growing, reversals = gamma * ratio, 0.0, reversals + growing
+        moves = (primal, dual, best, idle, patience, cap, shrinks, drift, wait, rest, rest, blind)
         return gamma, Memory._make((state.z, d, square, size, tiny, passed, growing, reversals, *moves))

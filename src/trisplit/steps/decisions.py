@@ -10,9 +10,11 @@ from math import exp, isfinite
 import numpy as np
 
 MAX_BLIND = 10
+# Changes of log(gamma) below this gather where f looks convex: each costs three passes over memory, and growth a test.
+MIN_DRIFT = 0.05
 MAX_WAIT = 3.0  # iterations without a comparison of moves where gamma may not grow anyway
 MAX_REST = 7.0  # iterations without a curvature test while gamma does not grow
-WIDTH, WAIT, SPAN, REST = 17, 13, 14, 15  # a row of the table: gamma and the numbers of the memory
+WIDTH, WAIT, SPAN, REST = 18, 14, 15, 16  # a row of the table: gamma and the numbers of the memory
 REFUSED = -1.0  # in place of the rest of a problem whose step is tried again
 
 
@@ -35,6 +37,7 @@ def change(
     patience: float,
     cap: float,
     shrinks: float,
+    drift: float,
     wait: float,
     span: float,
     rest: float,
@@ -67,17 +70,20 @@ def change(
             if passed == 1.0 and dual <= primal:
                 reversals += 1.0 - growing
                 growing = 1.0
-                trial = min(gamma * exp(first / (1.0 + reversals)), cap)
+                drift += first / (1.0 + reversals)
             elif dual > dominance * primal:
                 reversals += growing
                 growing = 0.0
                 shrinks += 1.0
-                trial = min(gamma * exp(-first / (reversals + shrinks)), cap)
+                drift -= first / (reversals + shrinks)
+            if abs(drift) >= MIN_DRIFT or span == 0.0:
+                trial = min(gamma * exp(drift), cap)
+                drift = 0.0
     if trial > gamma:
         size *= trial / gamma  # `tos` rescales y - z together with gamma
         span = rest = 0.0  # a longer step is tested
     balance = (passed, growing, reversals, primal_mean, dual_mean)
-    return trial, (size, tiny, *balance, best, idle, patience, cap, shrinks, wait, span, rest, blind)
+    return trial, (size, tiny, *balance, best, idle, patience, cap, shrinks, drift, wait, span, rest, blind)
 
 
 def testable(gamma: float, square: float, f_z: float, tiny: float) -> bool:
@@ -89,27 +95,37 @@ def testable(gamma: float, square: float, f_z: float, tiny: float) -> bool:
 
 
 def verdict(
-    gamma: float, square: float, seen_square: float, slope: float, f_z: float, f_x: float, tiny: float, blind: float
-) -> tuple[float, float, float]:
-    """Return 1 to accept the trial or the ratio by which gamma must shrink, whether the test was passed, and `blind`.
+    gamma: float,
+    square: float,
+    seen_square: float,
+    slope: float,
+    f_z: float,
+    f_x: float,
+    tiny: float,
+    span: float,
+    blind: float,
+) -> tuple[float, float, float, float]:
+    """Return 1 to accept the trial or the ratio by which gamma must shrink, and what to remember.
 
-    `square` is ||d||^2, `seen_square` that of the part which f sees, and `slope` is <grad f(z), d>.
+    That is whether the test was passed, for how many iterations it may rest, and `blind`. `square` is ||d||^2,
+    `seen_square` that of the part which f sees, and `slope` is <grad f(z), d>.
     """
+    longer = min(2.0 * span + 1.0, MAX_REST)
     if not (isfinite(f_z) and square / (2.0 * gamma) > 20.0 * tiny * abs(f_z)):  # not `testable`
-        return 1.0, 0.0, blind
+        return 1.0, 0.0, longer, blind
     # x lies in dom h, where f need not be defined; with sets it stays there however short the step is.
     if isfinite(f_x):
         blind = 0.0
     elif blind >= MAX_BLIND:
-        return 1.0, 0.0, blind
+        return 1.0, 0.0, 0.0, blind
     else:
         blind += 1.0
     excess = f_x - f_z - slope
     allowed = (square if excess >= 0.0 else seen_square) / (2.0 * gamma)
-    error = abs(excess)
-    if error <= allowed + 20.0 * tiny * max(abs(f_z), abs(f_x)):
-        return 1.0, 1.0, blind
-    return min(max(0.95 * allowed / error, 0.5), 0.9) if isfinite(error) else 0.5, 0.0, blind
+    error, noise = abs(excess), 20.0 * tiny * max(abs(f_z), abs(f_x))
+    if error <= allowed + noise:
+        return 1.0, 1.0, longer if excess >= -noise else 0.0, blind  # no rest where the curvature is negative
+    return min(max(0.95 * allowed / error, 0.5), 0.9) if isfinite(error) else 0.5, 0.0, 0.0, blind
 
 
 def change_rows(
@@ -141,6 +157,7 @@ def change_rows(
             r[14],
             r[15],
             r[16],
+            r[17],
         )
         for k in range(WIDTH - 1):
             r[k + 1] = numbers[k]
@@ -161,15 +178,16 @@ def verdict_rows(table: np.ndarray, tests: np.ndarray) -> int:
         if r[REST] > 0.0:
             r[REST] -= 1.0
             continue
-        ratio, r[3], r[16] = verdict(r[0], tests[0, i], tests[1, i], tests[2, i], tests[3, i], tests[4, i], r[2], r[16])
+        ratio, r[3], r[SPAN], r[17] = verdict(
+            r[0], tests[0, i], tests[1, i], tests[2, i], tests[3, i], tests[4, i], r[2], r[SPAN], r[17]
+        )
+        r[REST] = r[SPAN]
         if ratio != 1.0:
             refused += 1
             r[0] *= ratio
             r[5] += r[4]
-            r[4] = r[SPAN] = 0.0
+            r[4] = 0.0
             r[REST] = REFUSED
-        else:
-            r[SPAN] = r[REST] = min(2.0 * r[SPAN] + 1.0, MAX_REST)
     return refused
 
 
