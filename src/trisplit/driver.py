@@ -10,7 +10,7 @@ import numpy as np
 from trisplit.algorithms.product import ProductProblem
 from trisplit.algorithms.state import State
 from trisplit.arrays import Array, all_finite, is_numerical_failure
-from trisplit.certificates import certify, objective, point, recompute
+from trisplit.certificates import certify, kind_for, objective, point, recompute
 from trisplit.checkpoint import Checkpoint, Json
 from trisplit.errors import InputError
 from trisplit.problem import Problem
@@ -23,6 +23,7 @@ Errors: TypeAlias = Callable[[Certificate, float, Array], tuple[float, float]]
 
 LOOK_RATIO = 1.2
 SAVE_SECONDS = 10.0
+NO_GUARANTEE = Guarantee(None, "f or its gradient was not finite at an iterate")
 NOT_FINITE_AT_START = "`f` or its gradient is NaN or inf at the first iterate; start where both are finite"
 
 
@@ -65,6 +66,7 @@ class Driver:
         self.progress = progress
         self.begin = perf_counter() if begin is None else begin
         self.counts = (problem if isinstance(problem, Problem) else problem.base).counts
+        self.kind: str | None = None  # of all certificates, known once there is a point
         self.rows: list[TraceRow] = []
         self.best: Measured | None = None
         self.answer: Measured | None = None
@@ -157,7 +159,9 @@ class Driver:
         fun = objective(self.problem, state)
         if not isfinite(fun):
             return None
-        certificate = certify(self.problem, state)
+        if self.kind is None:
+            self.kind = kind_for(self.problem, z.shape)
+        certificate = certify(self.problem, state, self.kind)
         finite = isfinite(certificate.stationarity) and isfinite(certificate.infeasibility)
         return Measured(state, fun, certificate, max(self.errors(certificate, fun, z)) if finite else inf)
 
@@ -165,7 +169,7 @@ class Driver:
         """Say whether the tolerance holds at `seen`, and still does when all is computed anew."""
         if not self.within_tol(seen):
             return False
-        anew = self.measure(recompute(self.problem, seen.state))
+        anew = self.measure(recompute(self.problem, seen.state, self.kind))
         if anew is None or not self.within_tol(anew):
             return False
         self.answer = anew
@@ -234,7 +238,7 @@ class Driver:
 
     def finish(self, state: State, status: Status, guarantee: Callable[[int], Guarantee]) -> Result:
         """Certify the returned point anew; where that is not finite, fall back on the best that was seen."""
-        answer = self.answer or self.measure(recompute(self.problem, self.choose(state, status)))
+        answer = self.answer or self.measure(recompute(self.problem, self.choose(state, status), self.kind))
         better = self.best is not None and answer is not None and self.best.error < answer.error
         if status is Status.INTERRUPTED and better:
             answer = self.best
@@ -244,7 +248,6 @@ class Driver:
             raise InputError(NOT_FINITE_AT_START)
         if status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.within_tol(answer):
             status = Status.CONVERGED
-        failed = Guarantee(None, "f or its gradient was not finite at an iterate")
         return Result(
             x=point(self.problem, answer.state),
             fun=answer.fun,
@@ -253,7 +256,7 @@ class Driver:
             iteration=answer.state.t,
             certificate=answer.certificate,
             trace=Trace(tuple(self.rows)),
-            guarantee=failed if status is Status.NOT_FINITE else guarantee(state.t),
+            guarantee=NO_GUARANTEE if status is Status.NOT_FINITE else guarantee(state.t),
             nfev=self.counts.value,
             njev=self.counts.grad,
             nprox=self.counts.prox,

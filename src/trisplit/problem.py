@@ -9,7 +9,7 @@ In a batch the first `batch_ndim` axes of x count independent problems: every va
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from math import inf
+from math import inf, isfinite
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
@@ -199,13 +199,16 @@ def _of_shape(term: Term, name: str, shape: Shape) -> float:
         raise InputError(f"`{name}` of {type(term).__name__} is a number; make it a method `{name}(shape)`")
     if known is None:
         return inf
-    constant = np.asarray(known(shape), dtype=float)
+    constant = known(shape)
+    if isinstance(constant, float):
+        return constant
+    constant = np.asarray(constant, dtype=float)
     return float(constant) if constant.ndim == 0 else constant  # pyright: ignore[reportReturnType]
 
 
 def is_finite(constant: float | Array) -> bool:
     """Say whether a constant is finite; in a batch, for every problem."""
-    return bool(np.all(np.isfinite(constant)))
+    return isfinite(constant) if isinstance(constant, float) else bool(np.all(np.isfinite(constant)))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from trisplit.algorithms.product import ProductProblem
 from trisplit.algorithms.state import State
 from trisplit.arrays import Array, all_finite, each_finite, index_like, namespace, norm, take_rows, to_numpy, where_rows
-from trisplit.certificates import certify, objective, point
+from trisplit.certificates import certify, objective, point, recompute
 from trisplit.problem import Problem
 from trisplit.terms.base import Shape
 
@@ -16,8 +16,8 @@ from trisplit.terms.base import Shape
 class Numbers(NamedTuple):
     """How good each problem's point is, on the host, one row for each problem.
 
-    `finite` is false where the point is NaN or inf; `error`, the larger of the two relative errors, is infinite there
-    and where the certificate is not finite.
+    `finite` is false where the point or fun is NaN or inf; the first three are NaN there. `error`, the larger of the
+    two relative errors, is infinite there and where the certificate is not finite.
     """
 
     fun: np.ndarray
@@ -44,6 +44,7 @@ class Rows:
     """
 
     problem: Problem | ProductProblem
+    kind: str  # of the certificates; fewer rows may allow a better one, but it is the same for all problems
     shape: Shape  # of x, the axes of the batch in front
     members: np.ndarray  # the place of each row in the batch, counted through
     done: np.ndarray  # finished, but still in the arrays
@@ -84,6 +85,7 @@ class Rows:
 
         return Rows(
             problem,
+            self.kind,
             (len(rows), *self.shape[len(self.batch) :]),
             self.members[rows],
             self.done[rows],
@@ -98,6 +100,16 @@ class Rows:
         index, axes = index_like(rows, state.y), len(self.batch)
         return state.mapped(lambda a: take_rows(a, index, axes))
 
+    def known(self) -> tuple[State, Numbers]:
+        """Return the best points of a batch that was looked at, and how good they are."""
+        assert self.best is not None
+        assert self.best_numbers is not None
+        return self.best, self.best_numbers
+
+    def recompute(self, state: State) -> State:
+        """Return the state computed anew."""
+        return recompute(self.problem, state, self.kind)
+
     def measure(self, state: State) -> Numbers:
         """Return how good the point of each row is."""
         problem, k = self.problem, self.problem.batch_ndim
@@ -106,12 +118,14 @@ class Rows:
             if not all_finite(array):
                 finite &= to_numpy(each_finite(array, k))
         if not finite.all():  # some oracles and decompositions refuse NaN, also for the other problems
-            state = state.mapped(lambda a: where_rows(finite, a, namespace(a).ones_like(a)))
+            f_z, state = state.f_z, state._replace(f_z=None, memory=(), d=None)
+            state = state.mapped(lambda a: where_rows(finite, a, namespace(a).ones_like(a)))._replace(f_z=f_z)
         fun, z = objective(problem, state), point(problem, state)
-        certificate = certify(problem, state)
+        certificate = certify(problem, state, self.kind)
         columns = fun, certificate.stationarity, certificate.infeasibility, norm(z, k)
         fun, stationarity, infeasibility, size = (np.ravel(to_numpy(column)).astype(float) for column in columns)  # pyright: ignore
         finite = finite.ravel() & np.isfinite(fun)
+        stationarity, infeasibility = (np.where(finite, column, np.nan) for column in (stationarity, infeasibility))
         error = np.maximum(stationarity / np.maximum(1.0, np.abs(fun)), infeasibility / np.maximum(1.0, size))
         error = np.where(finite & np.isfinite(stationarity) & np.isfinite(infeasibility), error, np.inf)
         return Numbers(np.where(finite, fun, np.nan), stationarity, infeasibility, error, finite)

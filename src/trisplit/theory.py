@@ -215,8 +215,8 @@ def _coverage(
 ) -> Coverage:
     if gradient_bound is not None and slope > gradient_bound:
         return Coverage(None, None, f"||grad f|| is {slope:.3g} at the start, above gradient_bound")
-    G_f = gradient_bound if gradient_bound is not None else slope + L * D if isfinite(L) else None
-    if G_f is None:
+    G_f = gradient_bound if gradient_bound is not None else slope + L * D
+    if not isfinite(G_f):
         return Coverage(name, None, "a bound G_f on the gradient")
     return Coverage(name, Theorem(name, D, G_f, L_g, L_h, sets=sets), "")
 
