@@ -21,13 +21,14 @@ from trisplit.arrays import (
     each_finite,
     from_numpy,
     namespace,
+    none_if_failed,
     shapes_are_cheap,
     to_numpy,
     where_rows,
 )
 from trisplit.certificates import kind_for
 from trisplit.checkpoint import Checkpoint, Json
-from trisplit.driver import LOOK_RATIO, NO_GUARANTEE, NOT_FINITE_AT_START, SAVE_SECONDS, Callback, next_or_none
+from trisplit.driver import LOOK_RATIO, NO_GUARANTEE, NOT_FINITE_AT_START, SAVE_SECONDS, Callback
 from trisplit.errors import InputError
 from trisplit.problem import Problem
 from trisplit.progress import Progress
@@ -100,7 +101,7 @@ class BatchDriver:
         states = self.iteration()
         with Progress(self.max_iter, self.time_limit, enabled=self.progress) as shown:
             while status is None and not self.now.rows.done.all():
-                state = next_or_none(states)
+                state = none_if_failed(states.__next__)
                 if state is None:
                     return Status.NOT_FINITE
                 self.now = replace(self.now, state=state)
@@ -187,7 +188,9 @@ class BatchDriver:
             bare = replace(rows, best=None, best_numbers=None, drawn=None)
             own = bare.selected(places, state.z)
             if own is not None:
-                return own, rows.taken(state._replace(memory=()), places), np.arange(len(places))
+                some = rows.taken(state._replace(memory=()), places)
+                own.require_own_f(some)
+                return own, some, np.arange(len(places))
         return rows, state, places
 
     def within_tol(self, seen: Numbers, first: np.ndarray | None, t: int | np.ndarray) -> np.ndarray:
@@ -217,7 +220,9 @@ class BatchDriver:
         fewer = rows.selected(stay, state.z)
         if fewer is None:
             return False
-        self.now = replace(self.now, rows=fewer, state=rows.taken(state, stay))
+        kept = rows.taken(state, stay)
+        fewer.require_own_f(kept)
+        self.now = replace(self.now, rows=fewer, state=kept)
         return True
 
     def finish_rest(self, state: State, status: Status) -> None:
@@ -306,9 +311,13 @@ class BatchDriver:
         self.rng.bit_generator.state = info["rng"]
         rows = self.now.rows
         if len(arrays["members"]) < len(rows.members):
+            if self.callback is not None:
+                gone = "finished problems are gone from its arrays, and a callback is to see them"
+                raise InputError(f"the checkpoint is of a run without `callback`: {gone}; leave the callback out")
             rows = rows.selected(arrays["members"], self.x0)
             if rows is None:
                 raise InputError("the checkpoint needs `f.select`, which has gone; restore it, or choose another path")
+            rows.require_own_f(states["last"])
         rows = replace(
             rows,
             done=arrays["done"],
@@ -321,9 +330,17 @@ class BatchDriver:
         if "finished members" in arrays:
             members, x, *rest = (arrays[name] for name in FINISHED)
             numbers = Numbers(*(arrays[f"finished {name}"] for name in Numbers._fields))
+            self.require_tol(rest[-1], numbers)
             finished = (Finished(members, from_numpy(x, self.x0), numbers, *rest),)
         trace = tuple(BatchTraceRow(*row) for row in info["rows"])
         self.now = Snapshot(rows, states["last"], finished, trace)
+
+    def require_tol(self, codes: np.ndarray, numbers: Numbers) -> None:
+        """Raise an `InputError` if problems that converged in an earlier run have not by the tolerance of this one."""
+        error = numbers.error[codes == STATUSES.index(Status.CONVERGED)].max(initial=0.0)
+        if error > self.tol:
+            came = f"problems in the checkpoint ended at a larger one, with errors up to {error:.3g}"
+            raise InputError(f"`tol` is {self.tol:.3g}, but {came}; choose another path, or a `tol` of at least that")
 
 
 def largest(errors: np.ndarray) -> float:

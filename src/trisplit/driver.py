@@ -9,7 +9,7 @@ import numpy as np
 
 from trisplit.algorithms.product import ProductProblem
 from trisplit.algorithms.state import State
-from trisplit.arrays import Array, all_finite, is_numerical_failure
+from trisplit.arrays import Array, all_finite, none_if_failed
 from trisplit.certificates import certify, kind_for, objective, point, recompute
 from trisplit.checkpoint import Checkpoint, Json
 from trisplit.errors import InputError
@@ -85,7 +85,7 @@ class Driver:
         state, status = resumed, None if resumed is None else self.ended_at(resumed)
         try:
             with Progress(self.max_iter, self.time_limit, enabled=self.progress) as shown:
-                while status is None and (following := next_or_none(states)) is not None:
+                while status is None and (following := none_if_failed(states.__next__)) is not None:
                     state = following
                     if self.output == "random" and self.rng is not None and self.rng.random() * state.t < 1.0:
                         self.drawn = state  # a reservoir of one: each iterate so far is kept with probability 1 / t
@@ -153,6 +153,13 @@ class Driver:
 
     def measure(self, state: State) -> Measured | None:
         """Return the state with its certificate, or None if a number of it is not finite."""
+        return none_if_failed(self._measure, state)
+
+    def measure_anew(self, state: State) -> Measured | None:
+        """Return the state computed anew with its certificate, or None if a number of it is not finite."""
+        return none_if_failed(lambda: self._measure(recompute(self.problem, state, self.kind)))
+
+    def _measure(self, state: State) -> Measured | None:
         z = point(self.problem, state)
         if not (all_finite(z) and all_finite(state.u) and all_finite(state.x)):
             return None
@@ -169,7 +176,7 @@ class Driver:
         """Say whether the tolerance holds at `seen`, and still does when all is computed anew."""
         if not self.within_tol(seen):
             return False
-        anew = self.measure(recompute(self.problem, seen.state, self.kind))
+        anew = self.measure_anew(seen.state)
         if anew is None or not self.within_tol(anew):
             return False
         self.answer = anew
@@ -238,7 +245,7 @@ class Driver:
 
     def finish(self, state: State, status: Status, guarantee: Callable[[int], Guarantee]) -> Result:
         """Certify the returned point anew; where that is not finite, fall back on the best that was seen."""
-        answer = self.answer or self.measure(recompute(self.problem, self.choose(state, status), self.kind))
+        answer = self.answer or self.measure_anew(self.choose(state, status))
         better = self.best is not None and answer is not None and self.best.error < answer.error
         if status is Status.INTERRUPTED and better:
             answer = self.best
@@ -263,13 +270,3 @@ class Driver:
             elapsed=self.earlier[1] + perf_counter() - self.begin,
             seed=self.seed,
         )
-
-
-def next_or_none(states: Iterator[State]) -> State | None:
-    """Return the next state, None if it cannot be computed."""
-    try:
-        return next(states)
-    except Exception as error:
-        if not is_numerical_failure(error):
-            raise
-        return None

@@ -7,8 +7,28 @@ import numpy as np
 
 from trisplit.algorithms.product import ProductProblem
 from trisplit.algorithms.state import State
-from trisplit.arrays import Array, all_finite, each_finite, index_like, namespace, norm, take_rows, to_numpy, where_rows
+from trisplit.arrays import (
+    Array,
+    all_finite,
+    any_true,
+    column,
+    each_finite,
+    eps,
+    from_numpy,
+    index_like,
+    is_array,
+    misfits,
+    namespace,
+    none_if_failed,
+    norm,
+    per_problem,
+    take_rows,
+    to_numpy,
+    unchanged,
+    where_rows,
+)
 from trisplit.certificates import certify, objective, point, recompute
+from trisplit.errors import InputError
 from trisplit.problem import Problem
 from trisplit.terms.base import Shape
 
@@ -64,8 +84,10 @@ class Rows:
             return new
         if not mask.any():
             return old
-        batch = self.batch
-        merged = new.mapped(lambda a, b: where_rows(mask.reshape(batch), a, b), old)
+        if not unchanged(new.gamma, old.gamma):
+            new, old = (state._replace(gamma=self.steps(state)) for state in (new, old))
+        mask_of = mask.reshape(self.batch)
+        merged = new.mapped(lambda a, b: where_rows(mask_of, a, b) if self.has_rows(a) else a, old)
         return merged._replace(t=np.where(mask, new.t, old.t))  # pyright: ignore[reportArgumentType]
 
     def points(self, state: State, rows: np.ndarray) -> Array:
@@ -98,7 +120,17 @@ class Rows:
     def taken(self, state: State, rows: np.ndarray) -> State:
         """Return a state of this batch with some of its rows, in a batch of one axis."""
         index, axes = index_like(rows, state.y), len(self.batch)
-        return state.mapped(lambda a: take_rows(a, index, axes))
+        return state.mapped(lambda a: take_rows(a, index, axes) if self.has_rows(a) else a)
+
+    def steps(self, state: State) -> float:
+        """Return the steps of a state as a column, also where one number is the step of all rows."""
+        if is_array(state.gamma) and self.has_rows(state.gamma):  # pyright: ignore[reportArgumentType]
+            return state.gamma
+        return column(from_numpy(np.full(self.batch, float(state.gamma)), state.y), state.y)  # pyright: ignore
+
+    def has_rows(self, array: Array) -> bool:
+        """Say whether the first axes of an array are those of the batch; a rule may remember others."""
+        return tuple(array.shape[: len(self.batch)]) == self.batch
 
     def known(self) -> tuple[State, Numbers]:
         """Return the best points of a batch that was looked at, and how good they are."""
@@ -110,8 +142,27 @@ class Rows:
         """Return the state computed anew."""
         return recompute(self.problem, state, self.kind)
 
+    def require_own_f(self, state: State) -> None:
+        """Raise an `InputError` unless f, which `select` made for these rows, has the gradients of a state of them."""
+        k = self.problem.batch_ndim
+        try:
+            u = self.problem.f.grad(state.z)
+            difference = norm(u - state.u, k)
+        except misfits(state.z) as error:
+            raise InputError(f"what `f.select` returns fails for x of shape {self.shape}: {error}") from error
+        size = norm(state.u, k) + (norm(state.z, k) + norm(state.y, k)) / per_problem(state.gamma, k)
+        if any_true(difference > eps(state.z) ** 0.5 * size):  # no rounding; NaN is not larger
+            raise InputError("`f.select(members)` returns another problem than that at x[members]: gradients differ")
+
     def measure(self, state: State) -> Numbers:
-        """Return how good the point of each row is."""
+        """Return how good the point of each row is; none is finite if f or a term raises what stands for a NaN."""
+        numbers = none_if_failed(self._measure, state)
+        if numbers is not None:
+            return numbers
+        nothing = np.full(len(self.members), np.nan)
+        return Numbers(nothing, nothing, nothing, np.full(len(nothing), np.inf), np.zeros(len(nothing), dtype=bool))
+
+    def _measure(self, state: State) -> Numbers:
         problem, k = self.problem, self.problem.batch_ndim
         finite = np.ones(self.batch, dtype=bool)
         for array in (state.z, state.x, state.u):
@@ -119,7 +170,8 @@ class Rows:
                 finite &= to_numpy(each_finite(array, k))
         if not finite.all():  # some oracles and decompositions refuse NaN, also for the other problems
             f_z, state = state.f_z, state._replace(f_z=None, memory=(), d=None)
-            state = state.mapped(lambda a: where_rows(finite, a, namespace(a).ones_like(a)))._replace(f_z=f_z)
+            ones = lambda a: where_rows(finite, a, namespace(a).ones_like(a)) if self.has_rows(a) else a  # noqa: E731
+            state = state.mapped(ones)._replace(f_z=f_z)
         fun, z = objective(problem, state), point(problem, state)
         certificate = certify(problem, state, self.kind)
         columns = fun, certificate.stationarity, certificate.infeasibility, norm(z, k)

@@ -164,3 +164,44 @@ def test_ctrl_c_between_two_steps_of_a_change_loses_nothing(monkeypatch, tmp_pat
     res = ts.minimize(f, x0, terms, checkpoint=path, **options)
     assert res.success.all()
     assert np.allclose(res.x, whole.x, atol=1e-6)
+
+
+def test_a_tighter_tolerance_does_not_take_over_what_ended_at_a_looser_one(tmp_path):
+    f, x0 = batch_of((8,), (4,), "convex")
+    path, options = tmp_path / "batch.ckpt", {"batch_ndim": 1, "step": 0.7 / f.lipschitz}
+    terms = [Box(-1, 1), L2Ball(0.9)]
+    loose = ts.minimize(f, x0, terms, tol=1e-3, checkpoint=path, **options)
+    with pytest.raises(ts.InputError, match="`tol` is 1e-09, but problems in the checkpoint ended at a larger one"):
+        ts.minimize(f, x0, terms, tol=1e-9, checkpoint=path, **options)
+    again = ts.minimize(f, x0, terms, tol=1e-2, checkpoint=path, **options)
+    assert np.array_equal(again.x, loose.x)
+
+
+def test_a_callback_is_not_shown_what_is_left_of_a_batch(tmp_path):
+    f, x0 = batch_of((8,), (4,), "convex")
+    options = {"batch_ndim": 1, "step": 0.7 / f.lipschitz, "checkpoint": tmp_path / "batch.ckpt"}
+    whole = ts.minimize(f, x0, Box(-1, 1), **{**options, "checkpoint": None})
+    until = int(np.median(whole.nit)) + 5
+    ts.minimize(f, x0, Box(-1, 1), max_iter=until, **options)
+    with pytest.raises(ts.InputError, match="of a run without `callback`"):
+        ts.minimize(f, x0, Box(-1, 1), callback=lambda state: None, **options)
+    assert ts.minimize(f, x0, Box(-1, 1), **options).success.all()
+
+
+@pytest.mark.parametrize("batch", [(), (4,)])
+def test_a_value_that_raises_in_a_look_is_not_finite(batch):
+    """`Constant` asks for gradients only, so the value is first computed in a look."""
+
+    class Singular:
+        def value(self, x):
+            if np.abs(x).max() > 0.3:
+                raise np.linalg.LinAlgError("singular")
+            return -x.sum(axis=-1)
+
+        def grad(self, x):
+            return -1 + 0 * x
+
+    res = ts.minimize(Singular(), np.zeros((*batch, 2)), Box(-1, 1), step=0.1, tol=1e-9, batch_ndim=len(batch))
+    assert set(np.ravel(res.status)) == {ts.Status.NOT_FINITE}
+    assert np.isfinite(res.fun).all()
+    assert np.abs(res.x).max() <= 0.3

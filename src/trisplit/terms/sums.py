@@ -21,6 +21,8 @@ class UnitSums(ConvexSet):
            [0.5, 0.5]])
     """
 
+    broadcast = ()
+
     def project(self, x: Array) -> Array:
         """Return the nearest matrix with unit row and column sums."""
         shape = tuple(x.shape[self.batch_ndim :])
