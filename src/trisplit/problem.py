@@ -209,21 +209,29 @@ class Problem:
         if hasattr(self.f.source, "value_and_grad"):
             _require_numbers("`f.value`", self.f.value(start), batch, start)
         for i, term in enumerate(self.terms):
-            name = f"`terms[{i}]` ({type(term).__name__})"
-            constants = {"diameter": diameter(term, start.shape), "lipschitz": lipschitz(term, start.shape)}
-            for method, constant in constants.items():
-                if not fits(constant, batch):
-                    came = f"got shape {np.shape(constant)} for a batch of shape {batch}"
-                    raise InputError(f"`{method}` of {name} must be one number, or one for each problem, {came}")
-            numbers = {"value": True, "distance": True, "support": is_finite(constants["diameter"])}
-            for method in (method for method, used in numbers.items() if used and hasattr(term, method)):
-                what = name if method == "value" else f"`{method}` of {name}"
-                try:
-                    found = getattr(term, method)(start)
-                except misfits(start) as error:
-                    text = f"{what} fails at an array of shape {tuple(start.shape)}: {_one_line(error)}"
-                    raise InputError(f"{text}; the first {self.batch_ndim} of its axes count problems") from error
-                _require_numbers(what, found, batch, start)
+            _check_term(f"`terms[{i}]` ({type(term).__name__})", term, batch, start)
+
+
+def _check_term(name: str, term: Term, batch: Shape, start: Array) -> None:
+    for constant in (diameter, lipschitz):
+        known = constant(term, start.shape)
+        if not fits(known, batch):
+            came = f"got shape {np.shape(known)} for a batch of shape {batch}"
+            raise InputError(f"`{constant.__name__}` of {name} must be one number, or one for each problem, {came}")
+    numbers = {name: term.value, f"`distance` of {name}": getattr(term, "distance", None)}
+    if is_finite(diameter(term, start.shape)):  # else `support` is not asked
+        numbers[f"`support` of {name}"] = getattr(term, "support", None)
+    for what, function in numbers.items():
+        if function is None:
+            continue
+        try:
+            found = function(start)
+        except InputError:
+            raise
+        except misfits(start) as error:
+            text = f"{what} fails at an array of shape {tuple(start.shape)}: {_one_line(error)}"
+            raise InputError(f"{text}; the first {len(batch)} of its axes count problems") from error
+        _require_numbers(what, found, batch, start)
 
 
 def fits(constant: float | Array, batch: Shape) -> bool:
@@ -244,8 +252,8 @@ def as_batch_ndim(batch_ndim: object) -> int:
 def _require_numbers(name: str, numbers: object, batch: Shape, x: Array) -> None:
     shape = _shape(numbers)
     if shape != batch:
-        came = "one number" if shape == () or isinstance(numbers, float | int) else f"shape {shape}"
-        came = f"a {type(numbers).__name__}" if shape is None and came != "one number" else came
+        one = shape == () or isinstance(numbers, float | int)
+        came = "one number" if one else f"a {type(numbers).__name__}" if shape is None else f"shape {shape}"
         text = f"{name} must return a value for each problem, an array of shape {batch}, got {came}"
         raise InputError(f"{text}; sum over the axes of one problem only")
     if kind_of(numbers) != kind_of(x):

@@ -110,6 +110,15 @@ def test_constants_of_terms_are_for_each_problem(name):
     assert res.success.all()
 
 
+def test_a_distance_that_does_not_know_batches_is_refused():
+    class OfVectors(Everything):
+        def distance(self, x):
+            return abs(float(x[0]))
+
+    with pytest.raises(ts.InputError, match=r"`distance` of `terms\[1\]` \(OfVectors\) fails at .* count problems"):
+        ts.minimize(squares, np.ones((3, 2)), [Box(-1, 1), OfVectors()], batch_ndim=1)
+
+
 def test_a_value_of_f_for_all_problems_is_refused():
     class Two:
         def value(self, x):

@@ -109,6 +109,13 @@ def test_each_problem_may_have_parameters_of_its_own(kind, name):
         np.testing.assert_allclose(numpy64(chosen[row, ...]), numpy64(moved[i, ...]), rtol=0, atol=units(kind, x))
 
 
+@pytest.mark.parametrize("key", EXAMPLES)
+def test_every_term_of_the_library_can_select(key):
+    """Else finished problems would stay in the arrays."""
+    term, shape = EXAMPLES[key]
+    assert term.batched(1).select_rows((np.array([2, 0]),), (3, *shape)) is not None
+
+
 @pytest.mark.parametrize("name", OWN)
 def test_members_of_two_axes_are_selected_as_arrays_are_indexed(name):
     term, members = OWN[name]
