@@ -18,7 +18,7 @@ from numpy import vdot
 
 # Any array of a library that follows the array API standard; typed as NumPy's so that operators are known.
 Array: TypeAlias = np.ndarray
-Kept = TypeVar("Kept")  # a number, or an array of numbers
+Kept = TypeVar("Kept")  # what is handed out as it came in
 
 _namespaces: dict[type, ModuleType] = {}
 _copies: dict[int, dict[tuple, Array]] = {}  # by the id of the original, see `constant_like`
@@ -176,8 +176,8 @@ def column(numbers: Array, x: Array) -> Array:
 
 def per_problem(gamma: float | Array, batch_ndim: int) -> float:
     """Return a step, a number or a column, as a number or one for each problem."""
-    if isinstance(gamma, float | int):
-        return gamma
+    if isinstance(gamma, float | int) or not gamma.shape:
+        return gamma  # pyright: ignore[reportReturnType]
     return namespace(gamma).reshape(gamma, gamma.shape[:batch_ndim])
 
 
@@ -188,7 +188,9 @@ def scalar(gamma: float | Array, batch_ndim: int) -> float | Array:
 
 def unchanged(gamma: float | Array, before: float | Array) -> bool:
     """Say whether a step is still what it was; arrays are compared by identity, which costs no look at a device."""
-    return gamma is before or (isinstance(gamma, float | int) and bool(gamma == before))
+    if gamma is before:
+        return True
+    return isinstance(gamma, float | int) and isinstance(before, float | int) and bool(gamma == before)
 
 
 def dots(*pairs: tuple[Array, Array]) -> list[float]:
@@ -281,8 +283,8 @@ def from_numpy(values: np.ndarray, like: Array) -> Array:
 
 
 def is_array(value: object) -> bool:
-    """Say whether `value` is an array of a known library."""
-    return array_api_compat.is_array_api_obj(value)
+    """Say whether `value` is an array of a known library; a number of NumPy's is none."""
+    return not isinstance(value, np.generic) and array_api_compat.is_array_api_obj(value)
 
 
 def shapes_are_cheap(x: Array) -> bool:
@@ -353,8 +355,13 @@ def misfits(x: Array) -> tuple[type[Exception], ...]:
     return (*known, RuntimeError) if library(x) == "torch" else known
 
 
-def is_numerical_failure(error: Exception) -> bool:
-    """Say whether `error` stands for a NaN: Python numbers and LAPACK raise where arrays become NaN."""
-    torch = sys.modules.get("torch")
-    singular = () if torch is None else (torch.linalg.LinAlgError,)
-    return isinstance(error, (ArithmeticError, np.linalg.LinAlgError, *singular))
+def none_if_failed(compute: Callable[..., Kept], *args: object) -> Kept | None:
+    """Return `compute(*args)`, None for an exception that stands for a NaN: Python numbers and LAPACK raise there."""
+    try:
+        return compute(*args)
+    except Exception as error:
+        torch = sys.modules.get("torch")
+        singular = () if torch is None else (torch.linalg.LinAlgError,)
+        if not isinstance(error, (ArithmeticError, np.linalg.LinAlgError, *singular)):
+            raise
+        return None

@@ -109,19 +109,19 @@ def kind_for(problem: Problem | ProductProblem, shape: Shape) -> str:
     return "bound" if base.is_bounded(shape) else "residual"
 
 
-def certify(problem: Problem | ProductProblem, state: State) -> Certificate:
-    """Return the best certificate that is known for the point that `state` stands for."""
+def certify(problem: Problem | ProductProblem, state: State, kind: str | None = None) -> Certificate:
+    """Return a certificate for the point that `state` stands for, by default the best one that is known."""
     infeasibility = _infeasibility(problem, state)
-    kind = kind_for(problem, point(problem, state).shape)
+    kind = kind or kind_for(problem, point(problem, state).shape)
     if kind == "gap":
         return Certificate(_gap(problem, state.z, state.u), infeasibility, kind)  # pyright: ignore
     epsilon = bound(problem, state) if kind == "bound" else residual(state, problem.batch_ndim)
     return Certificate(epsilon, infeasibility, kind)  # pyright: ignore[reportArgumentType]
 
 
-def recompute(problem: Problem | ProductProblem, state: State) -> State:
-    """Return the state computed anew from y and gamma alone; with a joint oracle z, if it is there, alone matters."""
-    if isinstance(problem, Problem) and state.z is not None and problem.oracle(state.z.shape) is not None:
+def recompute(problem: Problem | ProductProblem, state: State, kind: str | None = None) -> State:
+    """Return the state computed anew from y and gamma alone; for a gap z, if it is there, alone matters."""
+    if state.z is not None and (kind or kind_for(problem, point(problem, state).shape)) == "gap":
         return state._replace(u=problem.f.grad(state.z), f_z=None)
     g, h = problem.counted
     return iterate(state.t, problem.f, g, h, state.y, state.gamma, FIXED, ())[0]

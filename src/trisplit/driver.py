@@ -9,8 +9,8 @@ import numpy as np
 
 from trisplit.algorithms.product import ProductProblem
 from trisplit.algorithms.state import State
-from trisplit.arrays import Array, all_finite, is_numerical_failure
-from trisplit.certificates import certify, objective, point, recompute
+from trisplit.arrays import Array, all_finite, none_if_failed
+from trisplit.certificates import certify, kind_for, objective, point, recompute
 from trisplit.checkpoint import Checkpoint, Json
 from trisplit.errors import InputError
 from trisplit.problem import Problem
@@ -23,6 +23,7 @@ Errors: TypeAlias = Callable[[Certificate, float, Array], tuple[float, float]]
 
 LOOK_RATIO = 1.2
 SAVE_SECONDS = 10.0
+NO_GUARANTEE = Guarantee(None, "f or its gradient was not finite at an iterate")
 NOT_FINITE_AT_START = "`f` or its gradient is NaN or inf at the first iterate; start where both are finite"
 
 
@@ -65,6 +66,7 @@ class Driver:
         self.progress = progress
         self.begin = perf_counter() if begin is None else begin
         self.counts = (problem if isinstance(problem, Problem) else problem.base).counts
+        self.kind: str | None = None  # of all certificates, known once there is a point
         self.rows: list[TraceRow] = []
         self.best: Measured | None = None
         self.answer: Measured | None = None
@@ -83,7 +85,7 @@ class Driver:
         state, status = resumed, None if resumed is None else self.ended_at(resumed)
         try:
             with Progress(self.max_iter, self.time_limit, enabled=self.progress) as shown:
-                while status is None and (following := next_or_none(states)) is not None:
+                while status is None and (following := none_if_failed(states.__next__)) is not None:
                     state = following
                     if self.output == "random" and self.rng is not None and self.rng.random() * state.t < 1.0:
                         self.drawn = state  # a reservoir of one: each iterate so far is kept with probability 1 / t
@@ -151,13 +153,22 @@ class Driver:
 
     def measure(self, state: State) -> Measured | None:
         """Return the state with its certificate, or None if a number of it is not finite."""
+        return none_if_failed(self._measure, state)
+
+    def measure_anew(self, state: State) -> Measured | None:
+        """Return the state computed anew with its certificate, or None if a number of it is not finite."""
+        return none_if_failed(lambda: self._measure(recompute(self.problem, state, self.kind)))
+
+    def _measure(self, state: State) -> Measured | None:
         z = point(self.problem, state)
         if not (all_finite(z) and all_finite(state.u) and all_finite(state.x)):
             return None
         fun = objective(self.problem, state)
         if not isfinite(fun):
             return None
-        certificate = certify(self.problem, state)
+        if self.kind is None:
+            self.kind = kind_for(self.problem, z.shape)
+        certificate = certify(self.problem, state, self.kind)
         finite = isfinite(certificate.stationarity) and isfinite(certificate.infeasibility)
         return Measured(state, fun, certificate, max(self.errors(certificate, fun, z)) if finite else inf)
 
@@ -165,7 +176,7 @@ class Driver:
         """Say whether the tolerance holds at `seen`, and still does when all is computed anew."""
         if not self.within_tol(seen):
             return False
-        anew = self.measure(recompute(self.problem, seen.state))
+        anew = self.measure_anew(seen.state)
         if anew is None or not self.within_tol(anew):
             return False
         self.answer = anew
@@ -234,7 +245,7 @@ class Driver:
 
     def finish(self, state: State, status: Status, guarantee: Callable[[int], Guarantee]) -> Result:
         """Certify the returned point anew; where that is not finite, fall back on the best that was seen."""
-        answer = self.answer or self.measure(recompute(self.problem, self.choose(state, status)))
+        answer = self.answer or self.measure_anew(self.choose(state, status))
         better = self.best is not None and answer is not None and self.best.error < answer.error
         if status is Status.INTERRUPTED and better:
             answer = self.best
@@ -244,7 +255,6 @@ class Driver:
             raise InputError(NOT_FINITE_AT_START)
         if status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.within_tol(answer):
             status = Status.CONVERGED
-        failed = Guarantee(None, "f or its gradient was not finite at an iterate")
         return Result(
             x=point(self.problem, answer.state),
             fun=answer.fun,
@@ -253,20 +263,10 @@ class Driver:
             iteration=answer.state.t,
             certificate=answer.certificate,
             trace=Trace(tuple(self.rows)),
-            guarantee=failed if status is Status.NOT_FINITE else guarantee(state.t),
+            guarantee=NO_GUARANTEE if status is Status.NOT_FINITE else guarantee(state.t),
             nfev=self.counts.value,
             njev=self.counts.grad,
             nprox=self.counts.prox,
             elapsed=self.earlier[1] + perf_counter() - self.begin,
             seed=self.seed,
         )
-
-
-def next_or_none(states: Iterator[State]) -> State | None:
-    """Return the next state, None if it cannot be computed."""
-    try:
-        return next(states)
-    except Exception as error:
-        if not is_numerical_failure(error):
-            raise
-        return None

@@ -6,176 +6,18 @@
 In a batch the first `batch_ndim` axes of x count independent problems: every value is then an array, one for each.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from math import inf
-from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+from math import inf, isfinite
 
 import numpy as np
 
-from trisplit.arrays import Array, all_finite, as_host, finite_or, kind_of, misfits, namespace, smaller
+from trisplit.arrays import Array, all_finite, finite_or, kind_of, misfits, namespace, smaller
 from trisplit.errors import InputError
+from trisplit.parts import CountedTerm, Counts, Function, Smooth, Term, Uncounted, ValueAndGrad, batched, select
 from trisplit.terms import JointOracle, Zero, find_joint_oracle
-from trisplit.terms.base import Batchable, Shape
-
-
-@runtime_checkable
-class Smooth(Protocol):
-    """A differentiable function, possibly nonconvex.
-
-    `value_and_grad(x)`, which shares work, and `lipschitz`, the smoothness constant of the gradient, are optional.
-    """
-
-    def value(self, x: Array, /) -> float: ...
-
-    def grad(self, x: Array, /) -> Array: ...
-
-
-@runtime_checkable
-class Term(Protocol):
-    """A nonsmooth function or a set; `trisplit.terms` lists the capabilities it may have beyond these two."""
-
-    def value(self, x: Array, /) -> float: ...
-
-    def prox(self, x: Array, gamma: float, /) -> Array: ...
-
-
-Part = TypeVar("Part")
-ValueAndGrad: TypeAlias = Callable[[Array], tuple[float, Array]]
-
-
-@dataclass
-class Counts:
-    """How often f, its gradient and the proximal maps were called."""
-
-    value: int = 0
-    grad: int = 0
-    prox: int = 0
-
-
-class Function:
-    """f as the algorithms call it: value, gradient, both at once, every call counted."""
-
-    def __init__(self, source: "Smooth | ValueAndGrad", batch_ndim: int = 0, counts: Counts | None = None) -> None:
-        self.source = source
-        self.counts = counts or Counts()
-        self.number = float if batch_ndim == 0 else lambda value: value
-        self.dtype: object = None
-        # Which of the forms f has is settled here, once: a look-up in every call would cost as much as a small f.
-        if isinstance(source, Smooth):
-            self._value, self._grad = source.value, source.grad
-            self._both: ValueAndGrad = getattr(source, "value_and_grad", lambda x: (source.value(x), source.grad(x)))
-        elif callable(source):
-            self._value, self._grad = (lambda x: source(x)[0]), (lambda x: source(x)[1])
-            self._both = source
-        else:
-            raise InputError(
-                f"`f` must have `value(x)` and `grad(x)`, or be a callable that returns (value, gradient); "
-                f"got {type(source).__name__}"
-            )
-
-    def value(self, x: Array) -> float:
-        self.counts.value += 1
-        return self.number(self._value(x))
-
-    def grad(self, x: Array) -> Array:
-        self.counts.grad += 1
-        return self._grad(x)
-
-    def value_and_grad(self, x: Array) -> tuple[float, Array]:
-        self.counts.value += 1
-        self.counts.grad += 1
-        value, grad = self._both(x)
-        return self.number(value), grad
-
-    @property
-    def uncounted_grad(self) -> Callable[[Array], Array]:
-        """The gradient as a function that counts nothing."""
-        return self._grad
-
-    def keep_dtype(self, dtype: object) -> None:
-        """Hand out gradients in `dtype` from now on: data of higher precision inside f must not raise the iterates'."""
-        grad, both, self.dtype = self._grad, self._both, dtype
-        cast = lambda u: namespace(u).astype(u, dtype)  # noqa: E731
-        self._grad = lambda x: cast(grad(x))
-
-        def cast_both(x: Array) -> tuple[float, Array]:
-            value, u = both(x)
-            return value, cast(u)
-
-        self._both = cast_both
-
-    def select(self, members: tuple[Array, ...]) -> "Function | None":
-        """Return f for the problems of a batch at `x[members]`, None if f has no `select` of its own."""
-        own = getattr(self.source, "select", None)
-        part = None if own is None else own(members)
-        if part is None:
-            return None
-        f = Function(part, 1, self.counts)
-        if self.dtype is not None:
-            f.keep_dtype(self.dtype)
-        return f
-
-    def seen_part(self, d: Array) -> Array:
-        """Return the part of a direction that f depends on: all of it, but for the product space of Algorithm 2."""
-        part = getattr(self.source, "seen_part", None)
-        return d if part is None else part(d)
-
-    @property
-    def lipschitz(self) -> float | None:
-        """The smoothness constant, if f declares one."""
-        constant = getattr(self.source, "lipschitz", None)
-        if callable(constant):
-            raise InputError("`f.lipschitz` is a method; make it a number or a property")
-        if constant is None:
-            return None
-        constant = np.asarray(as_host(constant), dtype=float)
-        return float(constant) if constant.ndim == 0 else constant  # pyright: ignore[reportReturnType]
-
-
-class Uncounted(Function):
-    """The gradient of f, for iterations that need no value and count no calls."""
-
-    def __init__(self, grad: Callable[[Array], Array]) -> None:
-        self._grad = grad
-
-    def grad(self, x: Array) -> Array:
-        return self._grad(x)
-
-
-class CountedTerm:
-    """A term whose proximal map is counted, as `maps` of them; everything else is the term's own."""
-
-    def __init__(self, source: Term, counts: Counts, maps: int = 1) -> None:
-        source_prox = source.prox
-
-        def prox(x: Array, gamma: float) -> Array:
-            counts.prox += maps
-            return source_prox(x, gamma)
-
-        # Not a method: it is called in every iteration, and names of a closure are found faster than attributes.
-        self.prox, self.value = prox, source.value
-        self.source, self.counts, self.maps = source, counts, maps
-
-    def select(self, members: tuple[Array, ...], shape: Shape) -> "CountedTerm | None":
-        """Return the term for some problems of a batch of that shape, None if it cannot select them."""
-        own = _select(self.source, members, shape)
-        return None if own is None else CountedTerm(own, self.counts, self.maps)
-
-
-def batched(part: Part, batch_ndim: int) -> Part:
-    """Return a term or a step rule for a batch; one that has no form of its own for that is taken as it is."""
-    own = getattr(part, "batched", None)
-    return part if own is None or batch_ndim == 0 else own(batch_ndim)
-
-
-def _select(term: Term, members: tuple[Array, ...], shape: Shape) -> Term | None:
-    """Return a term for the problems of a batch at `x[members]`, None if it has no `select`."""
-    own = getattr(term, "select", None)
-    if own is None:
-        return None
-    return own(members, shape) if isinstance(term, Batchable) else own(members)
+from trisplit.terms.base import Shape
 
 
 def is_indicator(term: Term) -> bool:
@@ -199,13 +41,16 @@ def _of_shape(term: Term, name: str, shape: Shape) -> float:
         raise InputError(f"`{name}` of {type(term).__name__} is a number; make it a method `{name}(shape)`")
     if known is None:
         return inf
-    constant = np.asarray(known(shape), dtype=float)
+    constant = known(shape)
+    if isinstance(constant, float):
+        return constant
+    constant = np.asarray(constant, dtype=float)
     return float(constant) if constant.ndim == 0 else constant  # pyright: ignore[reportReturnType]
 
 
 def is_finite(constant: float | Array) -> bool:
     """Say whether a constant is finite; in a batch, for every problem."""
-    return bool(np.all(np.isfinite(constant)))
+    return isfinite(constant) if isinstance(constant, float) else bool(np.all(np.isfinite(constant)))
 
 
 @dataclass(frozen=True)
@@ -235,6 +80,7 @@ class Problem:
     def __init__(
         self, f: Smooth | ValueAndGrad | Function, terms: Term | Sequence[Term], *, batch_ndim: int = 0
     ) -> None:
+        batch_ndim = as_batch_ndim(batch_ndim)
         object.__setattr__(self, "batch_ndim", batch_ndim)
         object.__setattr__(self, "f", f if isinstance(f, Function) else Function(f, batch_ndim))
         listed = tuple(terms) if isinstance(terms, Sequence) else (terms,)
@@ -310,7 +156,7 @@ class Problem:
 
     def select(self, members: tuple[Array, ...], shape: Shape) -> "Problem | None":
         """Return the problem of some members of a batch of that shape, or None if f or a term cannot tell its own."""
-        f, terms = self.f.select(members), [_select(term, members, shape) for term in self.terms]
+        f, terms = self.f.select(members), [select(term, members, shape) for term in self.terms]
         return None if f is None or None in terms else Problem(f, terms, batch_ndim=1)  # pyright: ignore
 
     def check(self, x0: Array) -> tuple[float, Array]:
@@ -341,11 +187,8 @@ class Problem:
         except misfits(x0) as error:
             text = f"`f` fails at an array of shape {shape}: {_one_line(error)}"
             raise InputError(f"{text}; change x0's shape, or let `f` return (value, gradient) for it") from error
-        batch = shape[: self.batch_ndim]
         if self.batch_ndim:
-            self._require_values(batch, "`f`", value)
-            for i, term in enumerate(self.terms):
-                self._require_values(batch, f"`terms[{i}]` ({type(term).__name__})", term.value(start))
+            self._check_numbers(start, value)
         if _shape(grad) != shape:
             raise InputError(f"the gradient of `f` has shape {_shape(grad)} where x has {shape}; make them equal")
         if kind_of(grad) != kind_of(x0):
@@ -359,11 +202,63 @@ class Problem:
             self.f.keep_dtype(x0.dtype)
         return value, grad
 
-    def _require_values(self, batch: Shape, name: str, value: object) -> None:
-        if _shape(value) != batch:
-            came = "one number" if not _shape(value) else f"shape {_shape(value)}"
-            text = f"{name} must return a value for each problem, an array of shape {batch}, got {came}"
-            raise InputError(f"{text}; sum over the axes of one problem only")
+    def _check_numbers(self, start: Array, value: object) -> None:
+        """Raise an `InputError` unless f and the terms return numbers for each problem of a batch."""
+        batch = tuple(start.shape[: self.batch_ndim])
+        _require_numbers("`f`", value, batch, start)
+        if hasattr(self.f.source, "value_and_grad"):
+            _require_numbers("`f.value`", self.f.value(start), batch, start)
+        for i, term in enumerate(self.terms):
+            _check_term(f"`terms[{i}]` ({type(term).__name__})", term, batch, start)
+
+
+def _check_term(name: str, term: Term, batch: Shape, start: Array) -> None:
+    for constant in (diameter, lipschitz):
+        known = constant(term, start.shape)
+        if not fits(known, batch):
+            came = f"got shape {np.shape(known)} for a batch of shape {batch}"
+            raise InputError(f"`{constant.__name__}` of {name} must be one number, or one for each problem, {came}")
+    numbers = {name: term.value, f"`distance` of {name}": getattr(term, "distance", None)}
+    if is_finite(diameter(term, start.shape)):  # else `support` is not asked
+        numbers[f"`support` of {name}"] = getattr(term, "support", None)
+    for what, function in numbers.items():
+        if function is None:
+            continue
+        try:
+            found = function(start)
+        except InputError:
+            raise
+        except misfits(start) as error:
+            text = f"{what} fails at an array of shape {tuple(start.shape)}: {_one_line(error)}"
+            raise InputError(f"{text}; the first {len(batch)} of its axes count problems") from error
+        _require_numbers(what, found, batch, start)
+
+
+def fits(constant: float | Array, batch: Shape) -> bool:
+    """Say whether a constant is one number, or has one for each problem of a batch."""
+    try:
+        return np.broadcast_shapes(np.shape(constant), batch) == tuple(batch)
+    except ValueError:
+        return False
+
+
+def as_batch_ndim(batch_ndim: object) -> int:
+    """Return a number of axes as an int."""
+    if isinstance(batch_ndim, bool) or not isinstance(batch_ndim, int | np.integer) or batch_ndim < 0:
+        raise InputError(f"`batch_ndim` must be an integer >= 0, got {batch_ndim!r}; 0 is for one problem")
+    return int(batch_ndim)
+
+
+def _require_numbers(name: str, numbers: object, batch: Shape, x: Array) -> None:
+    shape = _shape(numbers)
+    if shape != batch:
+        one = shape == () or isinstance(numbers, float | int)
+        came = "one number" if one else f"a {type(numbers).__name__}" if shape is None else f"shape {shape}"
+        text = f"{name} must return a value for each problem, an array of shape {batch}, got {came}"
+        raise InputError(f"{text}; sum over the axes of one problem only")
+    if kind_of(numbers) != kind_of(x):
+        came = f"an array of {kind_of(numbers)} where x is of {kind_of(x)}"
+        raise InputError(f"{name} returns the values of the problems as {came}; convert one of them")
 
 
 def _shape(array: object) -> Shape | None:

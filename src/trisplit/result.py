@@ -265,7 +265,7 @@ class BatchResult:
         statuses = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
         return (
             f"BatchResult({len(self)} problems, {statuses}, nit={self.nit.min()} to {self.nit.max()}, "
-            f"largest stationarity={np.max(self.certificate.stationarity):.3g} ({self.certificate.kind}), "
-            f"largest infeasibility={np.max(self.certificate.infeasibility):.3g}, elapsed={self.elapsed:.3g} s, "
+            f"largest stationarity={np.nanmax(self.certificate.stationarity):.3g} ({self.certificate.kind}), "
+            f"largest infeasibility={np.nanmax(self.certificate.infeasibility):.3g}, elapsed={self.elapsed:.3g} s, "
             f"x of shape {tuple(self.x.shape)})"
         )

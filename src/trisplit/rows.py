@@ -7,8 +7,28 @@ import numpy as np
 
 from trisplit.algorithms.product import ProductProblem
 from trisplit.algorithms.state import State
-from trisplit.arrays import Array, all_finite, each_finite, index_like, namespace, norm, take_rows, to_numpy, where_rows
-from trisplit.certificates import certify, objective, point
+from trisplit.arrays import (
+    Array,
+    all_finite,
+    any_true,
+    column,
+    each_finite,
+    eps,
+    from_numpy,
+    index_like,
+    is_array,
+    misfits,
+    namespace,
+    none_if_failed,
+    norm,
+    per_problem,
+    take_rows,
+    to_numpy,
+    unchanged,
+    where_rows,
+)
+from trisplit.certificates import certify, objective, point, recompute
+from trisplit.errors import InputError
 from trisplit.problem import Problem
 from trisplit.terms.base import Shape
 
@@ -16,8 +36,8 @@ from trisplit.terms.base import Shape
 class Numbers(NamedTuple):
     """How good each problem's point is, on the host, one row for each problem.
 
-    `finite` is false where the point is NaN or inf; `error`, the larger of the two relative errors, is infinite there
-    and where the certificate is not finite.
+    `finite` is false where the point or fun is NaN or inf; the first three are NaN there. `error`, the larger of the
+    two relative errors, is infinite there and where the certificate is not finite.
     """
 
     fun: np.ndarray
@@ -44,6 +64,7 @@ class Rows:
     """
 
     problem: Problem | ProductProblem
+    kind: str  # of the certificates; fewer rows may allow a better one, but it is the same for all problems
     shape: Shape  # of x, the axes of the batch in front
     members: np.ndarray  # the place of each row in the batch, counted through
     done: np.ndarray  # finished, but still in the arrays
@@ -63,8 +84,10 @@ class Rows:
             return new
         if not mask.any():
             return old
-        batch = self.batch
-        merged = new.mapped(lambda a, b: where_rows(mask.reshape(batch), a, b), old)
+        if not unchanged(new.gamma, old.gamma):
+            new, old = (state._replace(gamma=self.steps(state)) for state in (new, old))
+        mask_of = mask.reshape(self.batch)
+        merged = new.mapped(lambda a, b: where_rows(mask_of, a, b) if self.has_rows(a) else a, old)
         return merged._replace(t=np.where(mask, new.t, old.t))  # pyright: ignore[reportArgumentType]
 
     def points(self, state: State, rows: np.ndarray) -> Array:
@@ -84,6 +107,7 @@ class Rows:
 
         return Rows(
             problem,
+            self.kind,
             (len(rows), *self.shape[len(self.batch) :]),
             self.members[rows],
             self.done[rows],
@@ -96,22 +120,64 @@ class Rows:
     def taken(self, state: State, rows: np.ndarray) -> State:
         """Return a state of this batch with some of its rows, in a batch of one axis."""
         index, axes = index_like(rows, state.y), len(self.batch)
-        return state.mapped(lambda a: take_rows(a, index, axes))
+        return state.mapped(lambda a: take_rows(a, index, axes) if self.has_rows(a) else a)
+
+    def steps(self, state: State) -> float:
+        """Return the steps of a state as a column, also where one number is the step of all rows."""
+        if is_array(state.gamma) and self.has_rows(state.gamma):  # pyright: ignore[reportArgumentType]
+            return state.gamma
+        return column(from_numpy(np.full(self.batch, float(state.gamma)), state.y), state.y)  # pyright: ignore
+
+    def has_rows(self, array: Array) -> bool:
+        """Say whether the first axes of an array are those of the batch; a rule may remember others."""
+        return tuple(array.shape[: len(self.batch)]) == self.batch
+
+    def known(self) -> tuple[State, Numbers]:
+        """Return the best points of a batch that was looked at, and how good they are."""
+        assert self.best is not None
+        assert self.best_numbers is not None
+        return self.best, self.best_numbers
+
+    def recompute(self, state: State) -> State:
+        """Return the state computed anew."""
+        return recompute(self.problem, state, self.kind)
+
+    def require_own_f(self, state: State) -> None:
+        """Raise an `InputError` unless f, which `select` made for these rows, has the gradients of a state of them."""
+        k = self.problem.batch_ndim
+        try:
+            u = self.problem.f.grad(state.z)
+            difference = norm(u - state.u, k)
+        except misfits(state.z) as error:
+            raise InputError(f"what `f.select` returns fails for x of shape {self.shape}: {error}") from error
+        size = norm(state.u, k) + (norm(state.z, k) + norm(state.y, k)) / per_problem(state.gamma, k)
+        if any_true(difference > eps(state.z) ** 0.5 * size):  # no rounding; NaN is not larger
+            raise InputError("`f.select(members)` returns another problem than that at x[members]: gradients differ")
 
     def measure(self, state: State) -> Numbers:
-        """Return how good the point of each row is."""
+        """Return how good the point of each row is; none is finite if f or a term raises what stands for a NaN."""
+        numbers = none_if_failed(self._measure, state)
+        if numbers is not None:
+            return numbers
+        nothing = np.full(len(self.members), np.nan)
+        return Numbers(nothing, nothing, nothing, np.full(len(nothing), np.inf), np.zeros(len(nothing), dtype=bool))
+
+    def _measure(self, state: State) -> Numbers:
         problem, k = self.problem, self.problem.batch_ndim
         finite = np.ones(self.batch, dtype=bool)
         for array in (state.z, state.x, state.u):
             if not all_finite(array):
                 finite &= to_numpy(each_finite(array, k))
         if not finite.all():  # some oracles and decompositions refuse NaN, also for the other problems
-            state = state.mapped(lambda a: where_rows(finite, a, namespace(a).ones_like(a)))
+            f_z, state = state.f_z, state._replace(f_z=None, memory=(), d=None)
+            ones = lambda a: where_rows(finite, a, namespace(a).ones_like(a)) if self.has_rows(a) else a  # noqa: E731
+            state = state.mapped(ones)._replace(f_z=f_z)
         fun, z = objective(problem, state), point(problem, state)
-        certificate = certify(problem, state)
+        certificate = certify(problem, state, self.kind)
         columns = fun, certificate.stationarity, certificate.infeasibility, norm(z, k)
         fun, stationarity, infeasibility, size = (np.ravel(to_numpy(column)).astype(float) for column in columns)  # pyright: ignore
         finite = finite.ravel() & np.isfinite(fun)
+        stationarity, infeasibility = (np.where(finite, column, np.nan) for column in (stationarity, infeasibility))
         error = np.maximum(stationarity / np.maximum(1.0, np.abs(fun)), infeasibility / np.maximum(1.0, size))
         error = np.where(finite & np.isfinite(stationarity) & np.isfinite(infeasibility), error, np.inf)
         return Numbers(np.where(finite, fun, np.nan), stationarity, infeasibility, error, finite)

@@ -112,14 +112,14 @@ def minimize(
     rule = as_step(step)
     if isinstance(rule, Theory):
         rule = rule.with_iterations(max_iter)
-    if isinstance(batch_ndim, bool) or not isinstance(batch_ndim, int) or not 0 <= batch_ndim <= x0.ndim:
+    base = Problem(f, terms, batch_ndim=batch_ndim)
+    if base.batch_ndim > x0.ndim:
         fitting = f"an integer from 0 to {x0.ndim} for x0 of shape {tuple(x0.shape)}"
         raise InputError(f"`batch_ndim` must be {fitting}, got {batch_ndim!r}")
-    base = Problem(f, terms, batch_ndim=batch_ndim)
     value, grad = base.check(x0)
     problem = base if len(base.terms) == 2 else ProductProblem(base)
     file = None if checkpoint is None else _checkpoint(checkpoint, base, x0, rule, relax, output, value, grad)
-    if batch_ndim:
+    if base.batch_ndim:
         return BatchDriver(
             problem,
             x0,

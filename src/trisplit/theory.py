@@ -14,7 +14,7 @@ import numpy as np
 
 from trisplit.arrays import Array, as_host, norm
 from trisplit.errors import InputError
-from trisplit.problem import Problem, Term, diameter, is_finite, is_indicator, lipschitz
+from trisplit.problem import Problem, Term, diameter, fits, is_finite, is_indicator, lipschitz
 from trisplit.result import Guarantee
 from trisplit.steps.constant import Constant
 from trisplit.steps.theory import Theory
@@ -199,6 +199,9 @@ def coverages(problem: "Problem | ProductProblem", y: Array, gradient_bound: flo
         return [Coverage(None, None, missing)] * prod(batch)
     slope = norm(problem.f.grad(problem.counted[0].prox(y, 1.0)), problem.batch_ndim)  # at a point of dom g
     L = problem.f.lipschitz
+    if L is not None and not fits(L, batch):
+        came = f"got shape {np.shape(L)} for a batch of shape {tuple(batch)}" if batch else f"got shape {np.shape(L)}"
+        raise InputError(f"`f.lipschitz` must be one number, or one for each problem, {came}")
     of_terms = (known(term, y.shape) for term, known in _constants(problem))
     constants = [np.asarray(as_host(slope)), *of_terms, inf if L is None else L]
     each = np.stack([np.broadcast_to(constant, batch) for constant in constants], axis=-1).reshape(-1, len(constants))
@@ -215,8 +218,8 @@ def _coverage(
 ) -> Coverage:
     if gradient_bound is not None and slope > gradient_bound:
         return Coverage(None, None, f"||grad f|| is {slope:.3g} at the start, above gradient_bound")
-    G_f = gradient_bound if gradient_bound is not None else slope + L * D if isfinite(L) else None
-    if G_f is None:
+    G_f = gradient_bound if gradient_bound is not None else slope + L * D
+    if not isfinite(G_f):
         return Coverage(name, None, "a bound G_f on the gradient")
     return Coverage(name, Theorem(name, D, G_f, L_g, L_h, sets=sets), "")
 

@@ -103,10 +103,17 @@ def test_each_problem_may_have_parameters_of_its_own(kind, name):
     for i, member in enumerate(members):
         alone = member.prox(x[i, ...], float(gamma[i]))
         np.testing.assert_allclose(numpy64(moved[i, ...]), numpy64(alone), rtol=0, atol=units(kind, x))
-    some = term.batched(1).select((np.array([2, 0]),), (3, 2))
+    some = term.batched(1).select_rows((np.array([2, 0]),), (3, 2))
     chosen = some.prox(kind.array(numpy64(x)[[2, 0]]), column(kind.array(numpy64(gamma)[[2, 0]]), x))
     for row, i in enumerate((2, 0)):
         np.testing.assert_allclose(numpy64(chosen[row, ...]), numpy64(moved[i, ...]), rtol=0, atol=units(kind, x))
+
+
+@pytest.mark.parametrize("key", EXAMPLES)
+def test_every_term_of_the_library_can_select(key):
+    """Else finished problems would stay in the arrays."""
+    term, shape = EXAMPLES[key]
+    assert term.batched(1).select_rows((np.array([2, 0]),), (3, *shape)) is not None
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -117,7 +124,7 @@ def test_members_of_two_axes_are_selected_as_arrays_are_indexed(name):
         if isinstance(value, np.ndarray) and value.ndim == 2:
             both = copy(term)
             object.__setattr__(both, parameter, np.stack([value, value + 1.0]))
-            some = both.batched(2).select((np.array([1, 0]), np.array([2, 1])), (2, 3, 2))
+            some = both.batched(2).select_rows((np.array([1, 0]), np.array([2, 1])), (2, 3, 2))
             assert np.array_equal(getattr(some, parameter), np.stack([value[2] + 1.0, value[1]]))
 
 

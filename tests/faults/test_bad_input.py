@@ -149,7 +149,15 @@ def test_options(name, value, remedy):
         (lambda: ts.steps.Constant.from_lipschitz(-1.0), "`L`"),
         (lambda: ts.steps.Constant.from_lipschitz(float("inf")), "`L`"),
         (lambda: ts.steps.Theory(iterations=0), "`iterations`"),
-        (lambda: ts.steps.Theory(gamma0=-1.0), "`step`"),
+        (lambda: ts.steps.Theory(gamma0=-1.0), "`gamma0`"),
+        (lambda: ts.steps.Theory(gamma0=0.0), "`gamma0`"),
+        (lambda: ts.steps.Theory(gamma0=np.ones(3)), "`gamma0` must be one number"),
+        (lambda: ts.steps.Theory(gradient_bound=np.ones(3)), "`gradient_bound` must be one number"),
+        (lambda: ts.steps.Theory(gradient_bound="1"), "`gradient_bound` must hold real numbers"),
+        (lambda: ts.steps.Constant("x"), "`step` must hold real numbers"),
+        (lambda: ts.steps.Constant(np.array(["a"])), "`step` must hold real numbers"),
+        (lambda: ts.steps.Constant(np.array([1j])), "`step` must hold real numbers"),
+        (lambda: ts.steps.as_step([0.1, 0.2]), "an array with one for each problem"),
     ],
 )
 def test_rules_complain_when_they_are_made(make, named):

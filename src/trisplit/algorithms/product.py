@@ -69,7 +69,7 @@ class Separate:
 
     def prox(self, x: Array, gamma: float) -> Array:
         xp, k = namespace(x), self.batch_ndim
-        if k and not isinstance(gamma, float | int):
+        if k and getattr(gamma, "shape", ()):
             gamma = xp.squeeze(gamma, axis=-1)  # a column for arrays without the axis of the copies
         moved = [term.prox(copy_of(x, i, k), gamma) for i, term in enumerate(self.terms, start=1)]
         return xp.stack([copy_of(x, 0, k), *moved], axis=k)
@@ -154,7 +154,8 @@ def product(
 ) -> Iterator[State]:
     """Iterate Algorithm 2 from y^(i) = `y0` for all copies, for ever.
 
-    The arrays of its states have one more axis in front, for the copies; the common x is `state.x[0]`.
+    The arrays of its states have one more axis for the copies, in front or behind those of a batch; the common x is
+    `state.x[0]`, in a batch of one axis `state.x[:, 0]`.
 
     Examples
     --------

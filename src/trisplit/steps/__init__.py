@@ -33,7 +33,8 @@ def as_step(step: "StepRule | float | str") -> StepRule:
         return Constant(float(step))
     if isinstance(as_host(step), np.ndarray):
         return Constant(step)  # pyright: ignore[reportArgumentType]
-    raise InputError(f"`step` must be a number, a rule object or one of {', '.join(rules)}; got {step!r}")
+    known = f"a number, an array with one for each problem of a batch, a rule object or one of {', '.join(rules)}"
+    raise InputError(f"`step` must be {known}; got {step!r}")
 
 
 __all__ = ["Adaptive", "Constant", "StepRule", "Theory", "as_step", "rules"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trisplit.problem import Function, Problem
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Constant:
     """The same gamma in every iteration.
 
@@ -35,15 +35,21 @@ class Constant:
     needs_d = False
 
     def __post_init__(self) -> None:
-        gamma = np.asarray(as_host(self.gamma), dtype=float)
+        gamma = real_numbers(self.gamma, "step")
         if not (np.isfinite(gamma).all() and (gamma > 0).all()):
             raise InputError(f"`step` must be positive and finite, got {self.gamma}; try 1/L or step='auto'")
         object.__setattr__(self, "gamma", gamma if gamma.ndim else float(gamma))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and np.array_equal(self.gamma, other.gamma)
+
+    def __hash__(self) -> int:
+        return hash(np.asarray(self.gamma).tobytes())
+
     @classmethod
     def from_lipschitz(cls, L: float | Array) -> "Constant":
         """Return the step 1 / L, and 1 for L = 0, where f is linear and every step is stable."""
-        constant = np.asarray(as_host(L), dtype=float)
+        constant = real_numbers(L, "L")
         if not (np.isfinite(constant).all() and (constant >= 0).all()):
             raise InputError(f"`L` must be a finite number >= 0, got {L}; use step='auto' if it is not known")
         return cls(1.0 / np.where(constant > 0, constant, 1.0))
@@ -59,6 +65,16 @@ class Constant:
 
     def judge(self, memory: tuple, state: "State", f: "Function") -> tuple[float, tuple]:
         return state.gamma, memory
+
+
+def real_numbers(value: object, name: str) -> np.ndarray:
+    """Return a number or numbers as a new array that nobody can change."""
+    given = np.asarray(as_host(value))
+    if given.dtype.kind not in "iuf":
+        raise InputError(f"`{name}` must hold real numbers, got {value!r}; pass a float, or an array for a batch")
+    array = np.array(given, dtype=float)
+    array.flags.writeable = False
+    return array
 
 
 def first_steps(gamma: "float | Array | list[float]", problem: "Problem | ProductProblem", y: Array) -> float:

@@ -1,11 +1,12 @@
 """The step of the theorem that covers the problem, [YMS21] Theorems 1 and 2 and Corollary 1."""
 
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from trisplit.arrays import Array
 from trisplit.errors import InputError
-from trisplit.steps.constant import Constant, first_steps
+from trisplit.steps.constant import first_steps, real_numbers
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
@@ -49,7 +50,12 @@ class Theory:
     def __post_init__(self) -> None:
         if self.iterations is not None and self.iterations < 1:
             raise InputError(f"`iterations` must be at least 1, got {self.iterations}")
-        Constant(self.gamma0)
+        for name in ("gamma0", "gradient_bound"):
+            value = getattr(self, name)
+            if value is not None and (real_numbers(value, name).ndim or not (isfinite(value) and value >= 0)):
+                raise InputError(f"`{name}` must be one number, finite and >= 0, got {value!r}; it is for all problems")
+        if self.gamma0 == 0:
+            raise InputError("`gamma0` must be positive, got 0; it is the step for one iteration")
 
     def with_iterations(self, T: int) -> "Theory":
         """Return the rule made for T iterations, unless it was made for another number already."""

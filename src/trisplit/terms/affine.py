@@ -31,6 +31,7 @@ class Affine(ConvexSet):
 
     A: Array
     b: Array
+    broadcast = ()
     _basis: Array = field(init=False, repr=False)
     _level: Array = field(init=False, repr=False)
 

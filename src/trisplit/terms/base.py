@@ -22,7 +22,8 @@ Shape: TypeAlias = tuple[int, ...]
 class Batchable:
     """What makes a term usable in a batch; its sums go over the axes from `batch_ndim` on.
 
-    `broadcast` names the parameters that broadcast against x, so that each problem of a batch may have its own.
+    `broadcast` names the parameters that broadcast against x, so that each problem of a batch may have its own. A class
+    that does not say so itself, be it by an empty tuple, may hold data of each problem that is not known here.
     """
 
     batch_ndim = 0
@@ -32,8 +33,13 @@ class Batchable:
         """Return this term for arrays whose first `batch_ndim` axes count independent problems."""
         return self._with({"batch_ndim": batch_ndim})
 
-    def select(self, members: tuple[Array, ...], shape: Shape) -> Self:
-        """Return the term for some problems of a batch of that shape: those at `x[members]`, in a batch of one axis."""
+    def select_rows(self, members: tuple[Array, ...], shape: Shape) -> Self | None:
+        """Return the term for some problems of a batch of that shape: those at `x[members]`, in a batch of one axis.
+
+        None if the class does not declare `broadcast`: a class derived from a term defines `select(members)` instead.
+        """
+        if "broadcast" not in vars(type(self)):
+            return None
         k = self.batch_ndim
         changed: dict[str, object] = {"batch_ndim": 1}
         for name in self.broadcast:

@@ -104,6 +104,8 @@ class NonNegative(ConvexSet):
     array([0., 3.])
     """
 
+    broadcast = ()
+
     def project(self, x: Array) -> Array:
         """Return the positive part of `x`."""
         return positive_part(x)

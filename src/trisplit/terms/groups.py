@@ -37,6 +37,7 @@ class GroupL2(Batchable):
     weight: float = 1.0
     convex = True
     indicator = False
+    broadcast = ()
     _padded: Array = field(init=False, repr=False)
     _places: dict[int, tuple[Array, Array]] = field(init=False, repr=False, default_factory=dict)
 

@@ -23,6 +23,7 @@ class Zero(Batchable):
 
     convex = True
     indicator = False
+    broadcast = ()
 
     def value(self, x: Array) -> float:
         """Return 0."""
@@ -116,6 +117,7 @@ class SquaredL2(Batchable):
     weight: float = 1.0
     convex = True
     indicator = False
+    broadcast = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", nonnegative_weight(self.weight))

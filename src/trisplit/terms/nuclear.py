@@ -30,6 +30,7 @@ class NuclearNorm(Batchable):
     weight: float = 1.0
     convex = True
     indicator = False
+    broadcast = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", nonnegative_weight(self.weight))

@@ -37,6 +37,7 @@ class Simplex(ConvexSet):
 
     axis: int = -1
     total: float = 1.0
+    broadcast = ()
 
     def __post_init__(self) -> None:
         try:

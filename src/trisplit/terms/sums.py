@@ -21,10 +21,13 @@ class UnitSums(ConvexSet):
            [0.5, 0.5]])
     """
 
+    broadcast = ()
+
     def project(self, x: Array) -> Array:
         """Return the nearest matrix with unit row and column sums."""
-        if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-            raise InputError(f"UnitSums needs a square matrix, got shape {tuple(x.shape)}; pass x0 of shape (n, n)")
+        shape = tuple(x.shape[self.batch_ndim :])
+        if len(shape) < 2 or shape[-1] != shape[-2]:
+            raise InputError(f"UnitSums needs a square matrix, got shape {shape}; pass x0 of shape (n, n)")
         xp, n = namespace(x), x.shape[-1]
         rows = xp.sum(x, axis=-1, keepdims=True) / n
         columns = xp.sum(x, axis=-2, keepdims=True) / n

@@ -44,6 +44,7 @@ class TotalVariation(Batchable):
     axis: int = -1
     convex = True
     indicator = False
+    broadcast = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", nonnegative_weight(self.weight))
