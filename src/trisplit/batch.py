@@ -22,6 +22,7 @@ from trisplit.arrays import (
     from_numpy,
     namespace,
     none_if_failed,
+    on_host,
     shapes_are_cheap,
     to_numpy,
     where_rows,
@@ -129,15 +130,27 @@ class BatchDriver:
             self.now = replace(self.now, rows=replace(rows, drawn=rows.keep(chosen, state, rows.drawn)))
         if self.callback is not None and self.callback(state):
             return Status.CALLBACK
+        self.drop_not_finite(state)
         out_of_time = self.time_limit is not None and perf_counter() - self.begin >= self.time_limit
         out_of_iterations = state.t >= self.max_iter
         if state.t >= self.next_look or out_of_time or out_of_iterations:
             self.next_look = max(state.t + 1, int(LOOK_RATIO * state.t))
             start = perf_counter()
-            self.look(state)
-            shown.update(self.now.trace[-1])
+            if not self.now.rows.done.all():
+                self.look(state)
+                shown.update(self.now.trace[-1])
             self.looking += perf_counter() - start
         return Status.TIME_LIMIT if out_of_time else Status.MAX_ITER if out_of_iterations else None
+
+    def drop_not_finite(self, state: State) -> None:
+        """Put problems aside whose f(z) is NaN or inf, as `Driver` does; on a GPU that is left to the next look."""
+        rows = self.now.rows
+        if rows.best is None or state.f_z is None or not on_host(state.z):
+            return
+        failed = np.flatnonzero(~rows.done & ~np.isfinite(np.ravel(state.f_z)))
+        if len(failed):
+            best, numbers = rows.known()
+            self.finish(rows, failed, rows.recompute(best), numbers, Status.NOT_FINITE, state.t)
 
     def look(self, state: State) -> None:
         """Certify all rows, remember the best of each, and put the finished ones aside."""

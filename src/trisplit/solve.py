@@ -16,7 +16,7 @@ from trisplit.arrays import Array, as_floating, as_host, fresh_copy, norm, to_nu
 from trisplit.batch import BatchDriver
 from trisplit.driver import Callback, Driver
 from trisplit.errors import InputError
-from trisplit.problem import Problem, Smooth, Term, ValueAndGrad
+from trisplit.problem import Problem, Smooth, Term, ValueAndGrad, batched
 from trisplit.result import BatchResult, Certificate, Guarantee, Result
 from trisplit.steps import StepRule, Theory, as_step
 from trisplit.theory import guarantees
@@ -116,6 +116,9 @@ def minimize(
     if base.batch_ndim > x0.ndim:
         fitting = f"an integer from 0 to {x0.ndim} for x0 of shape {tuple(x0.shape)}"
         raise InputError(f"`batch_ndim` must be {fitting}, got {batch_ndim!r}")
+    rule_begin = perf_counter()
+    batched(rule, base.batch_ndim)  # compiles what it needs, which is not for the time limit
+    begin += perf_counter() - rule_begin
     value, grad = base.check(x0)
     problem = base if len(base.terms) == 2 else ProductProblem(base)
     file = None if checkpoint is None else _checkpoint(checkpoint, base, x0, rule, relax, output, value, grad)

@@ -347,3 +347,26 @@ def test_looks_are_at_the_same_iterations():
     alone = ts.minimize(f.member(0), x0[0], [Box(-1, 1), L2Ball(0.3)], tol=0, max_iter=100)
     assert np.array_equal(res.trace["iteration"], alone.trace["iteration"])
     assert BatchDriver.__doc__
+
+
+def test_an_f_that_is_not_finite_between_two_looks_is_noticed_at_once():
+    """As for one problem: the drivers look at t = 16 and t = 19, and f of one problem is NaN in between."""
+    broken, seen = [False], []
+
+    class Breaking(Quadratics):
+        def value_and_grad(self, x):
+            value, grad = super().value_and_grad(x)
+            return np.where(broken[0] & (np.arange(len(value)) == 2), np.nan, value), grad
+
+    def watch(state):
+        broken[0] = 16 <= state.t < 18
+        if state.f_z is not None and np.isnan(state.f_z).any():
+            seen.append(state.t)
+
+    f, x0 = batch_of((4,), (4,), cls=Breaking)
+    res = ts.minimize(f, x0, [Box(-1, 1), L1(0.1)], batch_ndim=1, tol=0, max_iter=30, callback=watch)
+    assert seen[0] in (17, 18)
+    assert not {17, 18} & set(res.trace["iteration"])
+    assert res.status[2] is ts.Status.NOT_FINITE
+    assert res.nit[2] == seen[0]
+    assert (res.nit[[0, 1, 3]] == 30).all()
