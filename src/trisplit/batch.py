@@ -99,16 +99,19 @@ class BatchDriver:
 
     def iterate(self, status: Status | None) -> Status | None:
         """Visit states until there is a reason to stop all, and return it; None if every problem is finished."""
-        states = self.iteration()
+        states, unfinished = self.iteration(), not self.now.rows.done.all()
         with Progress(self.max_iter, self.time_limit, enabled=self.progress) as shown:
-            while status is None and not self.now.rows.done.all():
+            while status is None and unfinished:
                 state = none_if_failed(states.__next__)
                 if state is None:
                     return Status.NOT_FINITE
-                self.now = replace(self.now, state=state)
+                rows = self.now.rows
+                self.now = self.now.at(state)
                 status = self.visit(state, shown)
-                if status is None and self.compact(state):
-                    states = self.iteration()
+                if self.now.rows is not rows:  # problems may have finished
+                    unfinished = not self.now.rows.done.all()
+                    if status is None and unfinished and self.compact(state):
+                        states = self.iteration()
                 if self.checkpoint is not None and perf_counter() - self.saved_at >= SAVE_SECONDS:
                     self.save()
         return status
@@ -227,7 +230,7 @@ class BatchDriver:
         """Take the finished rows out, and say whether that was done: it may not be possible, or not pay."""
         rows, done = self.now.rows, self.now.rows.done
         least = COMPACT_SHARE if shapes_are_cheap(state.z) else 1 / 2
-        if self.callback is not None or done.all() or done.mean() < least:
+        if self.callback is not None or done.mean() < least:
             return False  # a callback sees all problems, each at its place
         stay = np.flatnonzero(~done)
         fewer = rows.selected(stay, state.z)

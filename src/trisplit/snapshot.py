@@ -36,6 +36,10 @@ class Snapshot:
     finished: tuple[Finished, ...] = ()
     trace: tuple[BatchTraceRow, ...] = ()
 
+    def at(self, state: State) -> "Snapshot":
+        """Return the run at its next state, whose rows are the same."""
+        return Snapshot(self.rows, state, self.finished, self.trace)
+
     def with_finished(
         self, rows: Rows, places: np.ndarray, state: State, numbers: Numbers, status: Status | np.ndarray, nit: int
     ) -> "Snapshot":
