@@ -119,10 +119,13 @@ class BatchDriver:
     def iteration(self) -> Iterator[State]:
         """Return the states of the rows at work, those after the last one if there is one."""
         problem, state = self.now.rows.problem, self.now.state
-        if state is not None:
-            return tos(problem, state.y, self.rule, relax=self.relax, resume=state)
-        y0 = self.x0 if isinstance(problem, Problem) else problem.start(self.x0)
-        return tos(problem, y0, self.rule, relax=self.relax)
+        value_at = self.looks_at if isinstance(problem, Problem) else None  # elsewhere a look takes f at another point
+        y0 = problem.start(self.x0) if state is None and isinstance(problem, ProductProblem) else self.x0
+        return tos(problem, y0, self.rule, relax=self.relax, resume=state, value_at=value_at)
+
+    def looks_at(self, t: int) -> bool:
+        """Say whether the driver is going to look at iteration t; the end of the run may bring one look more."""
+        return t >= self.next_look
 
     def visit(self, state: State, shown: Progress) -> Status | None:
         """Look at a state if it is time to, and return why to stop all there, or None."""

@@ -102,6 +102,10 @@ class Driver:
             self.save(state)
         return self.finish(state, status or Status.NOT_FINITE, guarantee)
 
+    def looks_at(self, t: int) -> bool:
+        """Say whether the driver is going to look at iteration t; the end of the run may bring one look more."""
+        return t >= self.next_look
+
     def ended_at(self, state: State) -> Status | None:
         """Return the status of a run that resumes from a state at which it is over already."""
         looked_at = bool(self.rows) and self.rows[-1].iteration == state.t

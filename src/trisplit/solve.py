@@ -139,7 +139,6 @@ def minimize(
             begin=begin,
             checkpoint=file,
         ).run()
-    algorithm = tos if isinstance(problem, Problem) else product
 
     def guarantee(iterations: int) -> Guarantee:
         return guarantees(problem, x0, rule, relax=relax, output=output, iterations=[iterations])[0]
@@ -159,7 +158,11 @@ def minimize(
         checkpoint=file,
     )
     resumed = driver.restored(like=x0)
-    return driver.run(algorithm(base, x0, rule, relax=relax, resume=resumed), guarantee, resumed)
+    if isinstance(problem, Problem):
+        states = tos(base, x0, rule, relax=relax, resume=resumed, value_at=driver.looks_at)
+    else:
+        states = product(base, x0, rule, relax=relax, resume=resumed)
+    return driver.run(states, guarantee, resumed)
 
 
 def relative_errors(certificate: Certificate, fun: float, z: Array) -> tuple[float, float]:

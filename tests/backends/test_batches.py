@@ -17,8 +17,13 @@ globals().update({fact.__name__: fact for fact in OF_A_KIND if "kind" in fact.__
 TORCH = Kind("torch", "float64")
 
 
+# JAX takes seconds to compile the operations of a case.
+FEW = ("two simplices", "groups and ball", "three terms", "total variation of an image")
+ALL = [name if name in FEW else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
+
+
 @pytest.mark.parametrize("step", ["constant", "auto", "theory"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ALL)
 def test_a_batch_is_that_of_numpy(kind, monkeypatch, name, step):
     # The standard has no indexing by arrays for f to select with.
     cls = Selectable if step == "auto" and kind.library != "array_api_strict" else Quadratics

@@ -5,7 +5,7 @@ f is smooth, possibly nonconvex; g and h are convex with cheap proximal maps.
 [YMS21] Yurtsever, Mangalick, Sra (2021), Three Operator Splitting with a Nonconvex Loss Function.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -82,6 +82,7 @@ def tos(
     *,
     relax: float = 1.0,
     resume: State | None = None,
+    value_at: Callable[[int], bool] | None = None,
 ) -> Iterator[State]:
     """Iterate Algorithm 1 from y_1 = `y0`, for ever.
 
@@ -99,6 +100,8 @@ def tos(
         y moves by `relax` times x - z; 1 is the paper's algorithm.
     resume : State, optional
         Go on after this state of an earlier iteration instead of starting.
+    value_at : callable, optional
+        Says whether the caller will ask for f(z) of iteration t: it is then computed together with the gradient.
 
     Yields
     ------
@@ -134,7 +137,8 @@ def tos(
         z, x, y = resume.z, resume.x, resume.y
         y = next_y(y, z, x, x - z if rule.needs_d else None, relax)
     for t in count(t0):
-        state, y, memory = iterate(t, f, g, h, y, gamma, rule, memory, relax)
+        valued = value_at is not None and value_at(t)
+        state, y, memory = iterate(t, f, g, h, y, gamma, rule, memory, relax, valued=valued)
         gamma = state.gamma
         yield state
 
@@ -159,15 +163,17 @@ def iterate(
     memory: tuple,
     relax: float = 1.0,
     half: Half | None = None,
+    *,
+    valued: bool = False,
 ) -> tuple[State, Array, tuple]:
     """Return iteration t of Algorithm 1, the next y, and what the step rule remembers.
 
-    If `half` is given, only the second half is computed.
+    If `half` is given, only the second half is computed; with `valued`, f(z) as well, whatever the rule needs.
     """
     if half is None:
         z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2
         trial, memory = rule.propose(memory, z, y, gamma)
-        f_z, u = f.value_and_grad(z) if rule.needs_value(memory) else (None, f.grad(z))
+        f_z, u = f.value_and_grad(z) if valued or rule.needs_value(memory) else (None, f.grad(z))
     else:
         z, f_z, u, trial = half
     while True:

@@ -115,12 +115,12 @@ def relax(
             return Guarantee(None, "Frank-Wolfe is not the method of [YMS21]")
         return guarantees(problem, start, rule, relax=1.0, output="last", iterations=[iterations])[0]
 
+    driver = Driver(problem, paper_errors, tol, max_iter, time_limit, seed=seed, progress=progress, begin=begin)
     if method == "fw":
         _require_feasible(start)
         states = frank_wolfe(problem, start)
     else:
-        states = tos(problem, start, rule)
-    driver = Driver(problem, paper_errors, tol, max_iter, time_limit, seed=seed, progress=progress, begin=begin)
+        states = tos(problem, start, rule, value_at=driver.looks_at)
     return driver.run(states, guarantee)
 
 

@@ -105,7 +105,7 @@ class BatchAdaptive:
         """Judge all steps; the table of `memory`, which `propose` made for this iteration, is changed."""
         k, d = self.batch_ndim, state.x - state.z if state.d is None else state.d
         square = per_problem_dot(d, d, k)
-        if state.f_z is None:  # all rest
+        if (memory.table[..., REST] > 0.0).all():
             memory.table[..., REST] -= 1.0
             (squares,) = to_host(square)
             return state.gamma, BatchMemory(state.z, d, squares.reshape(memory.square.shape), memory.table)  # pyright: ignore
