@@ -135,7 +135,7 @@ def point(problem: Problem | ProductProblem, state: State) -> Array:
 def objective(problem: Problem | ProductProblem, state: State) -> float:
     """Return phi at the point that `state` stands for, indicators counted as 0."""
     if isinstance(problem, Problem):
-        f_z = problem.f.value(state.z) if state.f_z is None else state.f_z
+        f_z = problem.f.value(state.z) if state.f_z is None else problem.f.number(state.f_z)
         return f_z + problem.nonsmooth(state.z, (state.z, state.x))
     x = problem.common(state.x)
     return problem.base.f.value(x) + problem.base.nonsmooth(x, problem.reached(state.z))

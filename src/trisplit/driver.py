@@ -117,7 +117,7 @@ class Driver:
 
     def visit(self, state: State, shown: Progress) -> Status | None:
         """Look at a state if it is time to, and return why to stop there, or None."""
-        if state.f_z is not None and not isfinite(state.f_z):
+        if isinstance(state.f_z, float) and not isfinite(state.f_z):  # else it has not been read yet
             return Status.NOT_FINITE
         if self.callback is not None and self.callback(state):
             return Status.CALLBACK

@@ -52,9 +52,9 @@ def test_nothing_moves_between_two_looks_at_a_batch(monkeypatch, name, step):
     torch = TORCH.xp
     look, between = BatchDriver.look, []
 
-    def look_aside(self, state, seconds):
+    def look_aside(self, state):
         between.append(list(seen))
-        look(self, state, seconds)
+        look(self, state)
         seen.clear()
 
     terms, shape = CASES[name]

@@ -173,7 +173,10 @@ def iterate(
     if half is None:
         z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2
         trial, memory = rule.propose(memory, z, y, gamma)
-        f_z, u = f.value_and_grad(z) if valued or rule.needs_value(memory) else (None, f.grad(z))
+        if rule.needs_value(memory):
+            f_z, u = f.value_and_grad(z)
+        else:
+            f_z, u = f.unread_value_and_grad(z) if valued else (None, f.grad(z))
     else:
         z, f_z, u, trial = half
     while True:
