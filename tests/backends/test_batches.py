@@ -78,3 +78,11 @@ def test_a_stopped_batch_goes_on_bit_by_bit(kind, tmp_path):
     assert np.array_equal(numpy64(res.x), numpy64(whole.x))
     assert np.array_equal(res.nit, whole.nit)
     assert kind.holds(res.x)
+
+
+def test_values_in_another_library_are_refused():
+    def f(x):
+        return (x.numpy() ** 2).sum(-1), 2 * x
+
+    with pytest.raises(ts.InputError, match="`f` returns the values of the problems as an array of numpy where"):
+        ts.minimize(f, TORCH.array(np.ones((3, 2))), ts.terms.Box(-1, 1), batch_ndim=1)

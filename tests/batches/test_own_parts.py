@@ -139,16 +139,6 @@ def test_values_in_a_list_are_called_a_list():
         ts.minimize(lambda x: ([0.0] * 3, 2 * x), np.ones((3, 2)), Box(-1, 1), batch_ndim=1)
 
 
-def test_values_in_another_library_are_refused():
-    torch = pytest.importorskip("torch")
-
-    def f(x):
-        return (x.numpy() ** 2).sum(-1), 2 * x
-
-    with pytest.raises(ts.InputError, match="`f` returns the values of the problems as an array of numpy where"):
-        ts.minimize(f, torch.ones((3, 2)), Box(-1, 1), batch_ndim=1)
-
-
 @pytest.mark.parametrize("axes", [-1, True, 1.0, "a", None])
 def test_a_number_of_axes_is_an_integer(axes):
     for make in (lambda: ts.Problem(squares, Box(-1, 1), batch_ndim=axes), lambda: many(axes)):
