@@ -1,11 +1,12 @@
 """What a benchmark leaves behind: a JSON file, tables and a figure of one style."""
 
 import json
-import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from trisplit.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,13 +42,7 @@ def write_json(path: Path, record: dict[str, Any]) -> None:
     """Write the record in one step; NaN and inf, which JSON has no words for, are an error."""
     text = json.dumps(record, indent=1, allow_nan=False)
     text = INNERMOST.sub(lambda found: " ".join(found[0].split()), text) + "\n"
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(path, text)
 
 
 def save_figure(path: Path, figure: "Figure") -> None:

@@ -10,6 +10,7 @@ import typer
 import trisplit
 from trisplit import qap
 from trisplit.errors import InputError
+from trisplit.files import write_whole
 from trisplit.qap.solver import DEFAULT_STARTS
 
 
@@ -160,14 +161,7 @@ def _write(path: Path, text: str) -> None:
     if _is_device(path):
         path.write_text(text, encoding="utf-8")
         return
-    path = Path(os.path.realpath(path))
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(Path(os.path.realpath(path)), text)
 
 
 def _is_device(path: Path) -> bool:
