@@ -1,7 +1,8 @@
 """Many small problems by one call, against a Python loop over them: the second part of `overhead`.
 
-Each problem is a convex quadratic with a matrix of its own over a box and a half-space of its own. Both sides solve
-to the same tolerance and return the same answers; the loop is timed on some of the problems.
+Each problem is a convex quadratic over a box and a half-space of its own. Either all share one matrix, as signals share
+a dictionary, and differ in the linear term, or each has a matrix of its own, and reading these is what takes the time.
+Both sides solve to the same tolerance and return the same answers; the loop is timed on some of the problems.
 """
 
 from collections.abc import Callable
@@ -17,27 +18,31 @@ from .timing import Report, take_turns
 PROBLEMS, VARIABLES, LOOPED = 10_000, 10, 500
 QUICK_PROBLEMS, QUICK_LOOPED = 50, 5
 AT_LEAST = 100.0
-STEPS = ("constant", "auto")
+ONE, OWN = "one for all", "one each"  # matrices
+CASES = [(matrices, step) for matrices in (ONE, OWN) for step in ("constant", "auto")]
 
 
 class Quadratics:
-    """<x, Q x> / 2 + <c, x>, with Q and c of one problem, or of many with one more axis in front."""
+    """<x, Q x> / 2 + <c, x>: c has an axis for the problems in front, and Q, which is symmetric, may have one."""
 
     def __init__(self, Q: np.ndarray, c: np.ndarray) -> None:
         self.Q, self.c = Q, c
 
+    def times(self, x: np.ndarray) -> np.ndarray:
+        return np.matvec(self.Q, x) if self.Q.ndim == x.ndim + 1 else x @ self.Q
+
     def value(self, x: np.ndarray) -> Any:
-        return np.vecdot(x, 0.5 * np.matvec(self.Q, x) + self.c)
+        return np.vecdot(x, 0.5 * self.times(x) + self.c)
 
     def grad(self, x: np.ndarray) -> np.ndarray:
-        return np.matvec(self.Q, x) + self.c
+        return self.times(x) + self.c
 
     def value_and_grad(self, x: np.ndarray) -> tuple[Any, np.ndarray]:
-        Qx = np.matvec(self.Q, x)
+        Qx = self.times(x)
         return np.vecdot(x, 0.5 * Qx + self.c), Qx + self.c
 
     def select(self, members: Any) -> "Quadratics":
-        return Quadratics(self.Q[members], self.c[members])
+        return Quadratics(self.Q if self.Q.ndim == 2 else self.Q[members], self.c[members])
 
 
 class HalfSpaces:
@@ -58,34 +63,37 @@ class HalfSpaces:
         return HalfSpaces(self.a[members], self.b[members])
 
 
-def make_data(problems: int, seed: int = 0) -> tuple[Quadratics, HalfSpaces, np.ndarray]:
+def make_data(problems: int, matrices: str, seed: int = 0) -> tuple[Quadratics, HalfSpaces, np.ndarray]:
     """Return f, the half-spaces and the smoothness constants of random problems."""
     rng = np.random.default_rng(seed)
-    M = rng.standard_normal((problems, VARIABLES, VARIABLES))
-    Q = M @ M.swapaxes(1, 2) / VARIABLES
-    f = Quadratics(Q, rng.standard_normal((problems, VARIABLES)))
-    return f, HalfSpaces(rng.random((problems, VARIABLES)), rng.random(problems)), np.linalg.eigvalsh(Q)[:, -1]
+    M = rng.standard_normal(((problems,) if matrices == OWN else ()) + (VARIABLES, VARIABLES))
+    Q = M @ M.swapaxes(-1, -2) / VARIABLES
+    f, cuts = (
+        Quadratics(Q, rng.standard_normal((problems, VARIABLES))),
+        HalfSpaces(rng.random((problems, VARIABLES)), rng.random(problems)),
+    )
+    return f, cuts, np.broadcast_to(np.linalg.eigvalsh(Q)[..., -1], problems)
 
 
 def run(record: dict[str, Any], quick: bool, repeats: int, report: Report) -> None:
     """Add `batches` to the record: seconds for each problem, by the batch and by the loop."""
     problems, looped = (QUICK_PROBLEMS, QUICK_LOOPED) if quick else (PROBLEMS, LOOPED)
-    f, cuts, L = make_data(problems)
     x0, box = np.zeros((problems, VARIABLES)), ts.terms.Box(-1, 1)
     record["batches"] = []
-    for k, step in enumerate(STEPS):
-        report(f"{problems:,} problems, {step} step", 0.8 + 0.1 * k)
+    for k, (matrices, step) in enumerate(CASES):
+        report(f"{problems:,} problems, matrices: {matrices}, {step} step", 0.8 + 0.2 * k / len(CASES))
+        f, cuts, L = make_data(problems, matrices)
+        steps = ["auto"] * problems if step == "auto" else 1 / L
+        of_batch = "auto" if step == "auto" else steps
 
-        def batch(step: str = step) -> ts.BatchResult:
-            chosen = step if step == "auto" else 1 / L
-            return ts.minimize(f, x0, [box, cuts], batch_ndim=1, step=chosen)  # pyright: ignore
+        def batch(f: Quadratics = f, cuts: HalfSpaces = cuts, step: Any = of_batch) -> ts.BatchResult:
+            return ts.minimize(f, x0, [box, cuts], batch_ndim=1, step=step)  # pyright: ignore
 
-        def loop(step: str = step) -> list[ts.Result]:
-            results = []
-            for i in range(looped):
-                chosen = step if step == "auto" else 1 / L[i]
-                results.append(ts.minimize(f.select(i), x0[i], [box, cuts.select(i)], step=chosen))
-            return results
+        def loop(f: Quadratics = f, cuts: HalfSpaces = cuts, steps: Any = steps) -> list[ts.Result]:
+            return [
+                ts.minimize(f.select(i), x0[i], [box, cuts.select(i)], step=steps[i])  # pyright: ignore
+                for i in range(looped)
+            ]
 
         together, alone = batch(), loop()
         runs: dict[str, Callable[[], object]] = {"batch": batch, "loop": loop}
@@ -93,6 +101,7 @@ def run(record: dict[str, Any], quick: bool, repeats: int, report: Report) -> No
         each = times["batch"] / problems, times["loop"] / looped
         record["batches"].append(
             {
+                "matrices": matrices,
                 "step": step,
                 "problems": problems,
                 "variables": VARIABLES,
@@ -116,9 +125,9 @@ def table(record: dict[str, Any]) -> Table:
     """Return the times for one problem, and how many times faster the batch is."""
     first = record["batches"][0]
     title = f"{first['problems']:,} problems of {first['variables']} variables: time for each"
-    shown = Table(title, ["step", "loop", "batch", "loop / batch"])
+    shown = Table(title, ["matrices", "step", "loop", "batch", "loop / batch"])
     for row in record["batches"]:
         goal = "" if row["at_least"] is None else f" (>= {row['at_least']:g})"
         times = duration(row["loop_seconds_per_problem"]), duration(row["batch_seconds_per_problem"])
-        shown.rows.append([row["step"], *times, f"{row['ratio']:.0f}{goal}"])
+        shown.rows.append([row["matrices"], row["step"], *times, f"{row['ratio']:.0f}{goal}"])
     return shown

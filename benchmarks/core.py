@@ -18,7 +18,7 @@ import numpy as np
 from .peers import AUTO, COPT, Contestant, contestants
 from .problems import Problem, deblurring, group_lasso, sparse_low_rank
 from .report import COLOURS, STYLE, Table
-from .timing import Report, one_thread, take_turns
+from .timing import Report, settled, take_turns
 from .timing import seconds as seconds_of
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def run(record: dict[str, Any], quick: bool, report: Report) -> None:
         "threads": 1,
     }
     record["problems"], record["goals"] = [], []
-    with one_thread():
+    with settled():
         for k, make in enumerate(makers):
             problem = make()
 

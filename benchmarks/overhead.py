@@ -19,7 +19,7 @@ import trisplit as ts
 
 from . import batches, machine
 from .report import COLOURS, STYLE, Table, duration
-from .timing import Report, one_thread, take_turns
+from .timing import Report, settled, take_turns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -159,7 +159,7 @@ def run(record: dict[str, Any], quick: bool, report: Report) -> None:
     sizes, repeats = (QUICK_SIZES, QUICK_REPEATS) if quick else (SIZES, REPEATS)
     record["settings"] = {"contestants": CONTESTANTS, "repeats": repeats, "condition_number": CONDITION, "threads": 1}
     record["rows"], record["ratios"] = [], []
-    with one_thread():
+    with settled():
         for k, (n, iterations) in enumerate(sizes.items()):
             report(f"{n:,} variables", 0.8 * k / len(sizes))
             measure(record, n, iterations, repeats)

@@ -5,14 +5,20 @@ from collections.abc import Callable
 from math import inf
 from time import perf_counter
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 # Told what is being done, and which part of the whole benchmark is done, from 0 to 1.
 Report = Callable[[str, float], None]
 
 
-def one_thread() -> threadpool_limits:
-    """Limit the linear algebra library to one thread: timings of small products are not steady with more."""
+def settled() -> threadpool_limits:
+    """Limit the linear algebra library to one thread, as small products are not steady with more, and settle memory.
+
+    Once a large array was freed, glibc's allocator keeps freed memory for the next arrays instead of handing it back
+    to the system; whether that happens otherwise depends on who ran before.
+    """
+    np.ones(4_000_000)
     return threadpool_limits(limits=1)
 
 

@@ -39,7 +39,7 @@ from trisplit.snapshot import STATUSES, Finished, Snapshot
 from trisplit.steps import StepRule
 from trisplit.theory import guarantees
 
-COMPACT_SHARE = 1 / 8  # of finished rows; taking rows out costs as much as an iteration or two
+COMPACT_SHARE = 1 / 5  # of finished rows; taking rows out costs as much as an iteration or two
 PART_SHARE = 1 / 4  # of rows to be certified anew; more are certified together with all others
 FINISHED = ("finished members", "finished x", "finished iteration", "finished nit", "finished status")
 
@@ -153,7 +153,8 @@ class BatchDriver:
         rows = self.now.rows
         if rows.best is None or state.f_z is None or not on_host(state.z):
             return
-        failed = np.flatnonzero(~rows.done & ~np.isfinite(np.ravel(state.f_z)))
+        finite = np.isfinite(np.ravel(state.f_z))
+        failed = () if finite.all() else np.flatnonzero(~rows.done & ~finite)
         if len(failed):
             best, numbers = rows.known()
             self.finish(rows, failed, rows.recompute(best), numbers, Status.NOT_FINITE, state.t)

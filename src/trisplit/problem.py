@@ -124,18 +124,25 @@ class Problem:
         """Return the joint oracle over dom g and dom h for arrays of that shape, where one is registered."""
         return self._oracle if self._oracle is not None and self._oracle.fits(shape) else None
 
+    @cached_property
+    def _bounded_terms(self) -> dict[Shape, list[Term]]:
+        return {}
+
+    def _bounded(self, shape: Shape) -> list[Term]:
+        """Return the terms with a bounded domain and its support function; asked for at every look, so remembered."""
+        shape = tuple(shape)
+        if shape not in self._bounded_terms:
+            known = [term for term in self.terms if hasattr(term, "support") and is_finite(diameter(term, shape))]
+            self._bounded_terms[shape] = known
+        return self._bounded_terms[shape]
+
     def is_bounded(self, shape: Shape) -> bool:
         """Say whether a bounded set that contains dom phi is known."""
-        known = any(hasattr(term, "support") and is_finite(diameter(term, shape)) for term in self.terms)
-        return known or self.oracle(shape) is not None
+        return bool(self._bounded(shape)) or self.oracle(shape) is not None
 
     def support(self, u: Array) -> float | None:
         """Return the smallest known bound on max <u, x> over dom phi, or None if no bounded set is known."""
-        known = []
-        for term in self.terms:
-            support = getattr(term, "support", None)
-            if support is not None and is_finite(diameter(term, u.shape)):
-                known.append(self.f.number(support(u)))
+        known = [self.f.number(term.support(u)) for term in self._bounded(u.shape)]  # pyright: ignore
         oracle = self.oracle(u.shape)
         if oracle is not None:
             known.append(oracle.support(u))

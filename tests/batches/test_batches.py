@@ -294,7 +294,7 @@ def random_table(rows):
 
 
 def test_compiled_decisions_are_the_plain_ones():
-    changing, judging = decisions.compiled_rows()
+    loops = decisions.compiled_rows()
     table, rng = random_table(500)
     moves = np.abs(rng.standard_normal((3, 500))) * np.geomspace(1e-18, 1e3, 500)
     tests = rng.standard_normal((5, 500)) * np.array([1.0, 1.0, 0.3, 0.3, 0.3])[:, None]
@@ -302,10 +302,15 @@ def test_compiled_decisions_are_the_plain_ones():
     tests[rng.integers(0, 5, 60), rng.integers(0, 500, 60)] = np.nan
     tests[rng.integers(3, 5, 30), rng.integers(0, 500, 30)] = np.inf
     compiled, plain = table.copy(), table.copy()
-    changing(compiled, *moves, 0.5, 4.0)
-    decisions.change_rows(plain, *moves, 0.5, 4.0)
+    squares = moves**2
+    squares[1] -= 0.5 * squares[0]
+    own = squares.copy()
+    assert loops.move_rows(compiled, own, 1.5) == decisions.move_rows(plain, squares, 1.5)
+    np.testing.assert_allclose(own, squares, rtol=1e-14)
     np.testing.assert_allclose(compiled, plain, rtol=1e-14)
-    assert judging(compiled, tests) == decisions.verdict_rows(plain, tests)
+    assert loops.change_rows(compiled, moves, 0.5, 4.0) == decisions.change_rows(plain, moves, 0.5, 4.0)
+    np.testing.assert_allclose(compiled, plain, rtol=1e-14)
+    assert loops.verdict_rows(compiled, tests) == decisions.verdict_rows(plain, tests)
     np.testing.assert_allclose(compiled, plain, rtol=1e-14)
 
 

@@ -43,7 +43,7 @@ def test_overhead_measures_every_contestant_at_every_size(tmp_path, capsys):
 @pytest.mark.parametrize("n", overhead.SIZES)
 def test_everybody_takes_a_gradient_in_each_iteration_and_copt_two_values(n):
     iterations = 200
-    with overhead.one_thread():
+    with overhead.settled():
         data = overhead.make_data(n)
         for name, values in ((overhead.AUTO, 0.25), (overhead.COPT, 1.95)):
             data.f.values = data.f.grads = 0

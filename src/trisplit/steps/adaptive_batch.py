@@ -21,7 +21,7 @@ from trisplit.arrays import (
     take_rows,
     to_host,
 )
-from trisplit.steps.decisions import REST, WAIT, WIDTH, compiled_rows
+from trisplit.steps.decisions import REST, WIDTH, compiled_rows
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
@@ -37,6 +37,7 @@ class BatchMemory(NamedTuple):
     d: Array | None
     square: np.ndarray  # ||d||^2, on the host
     table: np.ndarray
+    tests: int  # how many problems have their curvature tested in this iteration
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class BatchAdaptive:
 
     def needs_value(self, memory: BatchMemory) -> bool:
         """Ask for f(z) where the curvature of any problem is to be tested."""
-        return bool((memory.table[..., REST] == 0.0).any())
+        return memory.tests > 0
 
     def relaxed(self, relax: float) -> "BatchAdaptive":
         """Return the rule for a relaxed iteration."""
@@ -62,7 +63,7 @@ class BatchAdaptive:
         numbers = np.broadcast_to(self.rule.first_numbers(eps(y)), (steps.size, WIDTH - 1))
         table = np.hstack([steps[:, None], numbers])
         batch = y.shape[: self.batch_ndim]
-        return gamma, BatchMemory(None, None, np.zeros(batch), table.reshape(*batch, WIDTH))
+        return gamma, BatchMemory(None, None, np.zeros(batch), table.reshape(*batch, WIDTH), len(table))
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def _first(self, problem: "Problem | ProductProblem", z: Array, u: Array) -> Array:
@@ -79,46 +80,44 @@ class BatchAdaptive:
 
     @np.errstate(invalid="ignore", over="ignore")
     def propose(self, memory: BatchMemory, z: Array, y: Array, gamma: Array) -> tuple[Array, BatchMemory]:
-        z_old, d, square, table = memory
+        z_old, d, square, table, tests = memory
         table = table.copy()
         rows = table.reshape(-1, WIDTH)
         if z_old is None or d is None:
             rows[:, 1] = self._sizes(z, y, self.batch_ndim)
-            return gamma, BatchMemory(None, None, square, table)
-        k, relax, z_move = self.batch_ndim, self.rule.relax, z - z_old
-        z_square, both = to_host(per_problem_dot(z_move, z_move, k), per_problem_dot(z_move, d, k))
-        move = relax * np.sqrt(square.reshape(-1))
-        waiting = rows[:, WAIT] > 0.0
-        primal = np.where(waiting, move, np.sqrt(z_square))
-        dual = np.where(waiting, move, np.sqrt(np.maximum(z_square - 2.0 * relax * both + move * move, 0.0)))
-        size, tiny = rows[:, 1], rows[0, 2]
-        size += primal + dual
-        loose = ~(move > 10.0 * tiny * size)
-        if loose.any():
+            return gamma, BatchMemory(None, None, square, table, tests)
+        k, compiled, z_move = self.batch_ndim, compiled_rows(), z - z_old
+        moves = np.empty((3, len(rows)))
+        moves[:2] = to_host(per_problem_dot(z_move, z_move, k), per_problem_dot(z_move, d, k))
+        moves[2] = square.reshape(-1)
+        if compiled.move_rows(rows, moves, self.rule.relax):
             # JAX would compile anew for each number of rows.
+            loose = ~(moves[2] > 10.0 * rows[0, 2] * rows[:, 1])
             some = np.flatnonzero(loose) if shapes_are_cheap(z) else np.arange(len(rows))
-            size[some] = self._sizes(take_rows(z, index_like(some, z), k), take_rows(y, index_like(some, y), k), 1)
-        compiled_rows()[0](rows, primal, dual, move, self.rule.change, self.rule.dominance)
-        return self._steps(table, gamma), BatchMemory(z, d, square, table)
+            sizes = self._sizes(take_rows(z, index_like(some, z), k), take_rows(y, index_like(some, y), k), 1)
+            rows[some, 1] = sizes
+        tests = compiled.change_rows(rows, moves, self.rule.change, self.rule.dominance)
+        return self._steps(table, gamma), BatchMemory(z, d, square, table, tests)
 
     def judge(self, memory: BatchMemory, state: "State", f: "Function") -> tuple[Array, BatchMemory]:
         """Judge all steps; the table of `memory`, which `propose` made for this iteration, is changed."""
         k, d = self.batch_ndim, state.x - state.z if state.d is None else state.d
         square = per_problem_dot(d, d, k)
-        if (memory.table[..., REST] > 0.0).all():
+        if not memory.tests:
             memory.table[..., REST] -= 1.0
             (squares,) = to_host(square)
-            return state.gamma, BatchMemory(state.z, d, squares.reshape(memory.square.shape), memory.table)  # pyright: ignore
+            return state.gamma, memory._replace(z=state.z, d=d, square=squares.reshape(memory.square.shape))  # pyright: ignore
         part = f.seen_part(d)
         seen = square if part is d else per_problem_dot(part, part, k)
         tests = to_host(square, seen, per_problem_dot(state.u, d, k), state.f_z, f.value(state.x))  # pyright: ignore
-        refused = compiled_rows()[1](memory.table.reshape(-1, WIDTH), tests)
-        memory = BatchMemory(state.z, d, tests[0].reshape(memory.square.shape), memory.table)
+        refused = compiled_rows().verdict_rows(memory.table.reshape(-1, WIDTH), tests)
+        memory = memory._replace(z=state.z, d=d, square=tests[0].reshape(memory.square.shape))
         return self._steps(memory.table, state.gamma) if refused else state.gamma, memory  # pyright: ignore
 
     def memory_of(self, memory: BatchMemory, rows: np.ndarray) -> BatchMemory:
         """Return the memory of some problems, for `judge`, which needs only the table."""
-        return BatchMemory(None, None, memory.square.reshape(-1)[rows], memory.table.reshape(-1, WIDTH)[rows])
+        square, table = memory.square.reshape(-1)[rows], memory.table.reshape(-1, WIDTH)[rows]
+        return BatchMemory(None, None, square, table, len(rows))
 
     def joined(self, memory: BatchMemory, rows: np.ndarray, own: BatchMemory, d: Array) -> BatchMemory:
         """Return the memory of the whole batch after some problems were judged on their own."""

@@ -5,7 +5,8 @@ The rule for one problem calls them; the rule for a batch compiles the loops ove
 
 from collections.abc import Callable
 from functools import cache
-from math import exp, isfinite
+from math import exp, isfinite, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -128,16 +129,40 @@ def verdict(
     return min(max(0.95 * allowed / error, 0.5), 0.9) if isfinite(error) else 0.5, 0.0, 0.0, blind
 
 
-def change_rows(
-    table: np.ndarray, primal: np.ndarray, dual: np.ndarray, move: np.ndarray, first: float, dominance: float
-) -> None:
-    """Replace gamma and the numbers in each row of the table by what `change` returns."""
+def move_rows(table: np.ndarray, moves: np.ndarray, relax: float) -> int:
+    """Turn ||z+ - z||^2, <z+ - z, d> and ||d||^2 of each row into the lengths of the primal, dual and whole move.
+
+    The bound on the size of the iterates in the table grows by them; returned is how many moves it says are rounding
+    errors. While a row waits, its primal and dual move are not looked at.
+    """
+    loose = 0
+    for i in range(table.shape[0]):
+        r = table[i]
+        square = moves[0, i]
+        move = relax * sqrt(moves[2, i])
+        primal = dual = move
+        if r[WAIT] == 0.0:
+            rest = square - 2.0 * relax * moves[1, i] + move * move
+            primal, dual = sqrt(square), 0.0 if rest < 0.0 else sqrt(rest)  # NaN stays NaN
+        moves[0, i], moves[1, i], moves[2, i] = primal, dual, move
+        r[1] += primal + dual
+        if not move > 10.0 * r[2] * r[1]:
+            loose += 1
+    return loose
+
+
+def change_rows(table: np.ndarray, moves: np.ndarray, first: float, dominance: float) -> int:
+    """Replace gamma and the numbers in each row of the table by what `change` returns.
+
+    The number of rows whose curvature is to be tested is returned.
+    """
+    tests = 0
     for i in range(table.shape[0]):
         r = table[i]
         r[0], numbers = change(
-            primal[i],
-            dual[i],
-            move[i],
+            moves[0, i],
+            moves[1, i],
+            moves[2, i],
             first,
             dominance,
             r[0],
@@ -161,6 +186,9 @@ def change_rows(
         )
         for k in range(WIDTH - 1):
             r[k + 1] = numbers[k]
+        if r[REST] == 0.0:
+            tests += 1
+    return tests
 
 
 def verdict_rows(table: np.ndarray, tests: np.ndarray) -> int:
@@ -191,10 +219,22 @@ def verdict_rows(table: np.ndarray, tests: np.ndarray) -> int:
     return refused
 
 
+class Compiled(NamedTuple):
+    """The loops over a table, compiled."""
+
+    move_rows: Callable[[np.ndarray, np.ndarray, float], int]
+    change_rows: Callable[[np.ndarray, np.ndarray, float, float], int]
+    verdict_rows: Callable[[np.ndarray, np.ndarray], int]
+
+
 @cache
-def compiled_rows() -> tuple[Callable[..., None], Callable[..., int]]:
-    """Return `change_rows` and `verdict_rows`, compiled."""
+def compiled_rows() -> Compiled:
+    """Return the loops over a table, compiled."""
     from trisplit.kernels import compiled
 
-    changing = compiled("void(f8[:,::1],f8[::1],f8[::1],f8[::1],f8,f8)", calls=(change,))(change_rows)
-    return changing, compiled("i8(f8[:,::1],f8[:,::1])", calls=(verdict,))(verdict_rows)
+    table = "f8[:,::1]"
+    return Compiled(
+        compiled(f"i8({table},{table},f8)")(move_rows),
+        compiled(f"i8({table},{table},f8,f8)", calls=(change,))(change_rows),
+        compiled(f"i8({table},{table})", calls=(verdict,))(verdict_rows),
+    )
