@@ -1,7 +1,7 @@
 """Quadratic assignment: bundled QAPLIB instances, the certified relaxation, and relax-and-round."""
 
 from trisplit.qap.instance import Instance
-from trisplit.qap.objective import Objective
+from trisplit.qap.objective import Objective, Tangent
 from trisplit.qap.qaplib import load, names, read, table
 from trisplit.qap.relaxation import initial_point, relax
 from trisplit.qap.rounding import round_to_permutation, swap_descent
@@ -13,6 +13,7 @@ __all__ = [
     "QAPResult",
     "QAPStatus",
     "QAPTraceRow",
+    "Tangent",
     "initial_point",
     "load",
     "names",
