@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from hashlib import sha256
 from threading import Timer
 from types import FunctionType
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 PATIENCE = 0.5  # seconds of compiling after which somebody at a terminal is told why nothing happens
 
 
-def compiled(*signatures: str, calls: tuple[Callable, ...] = ()) -> Callable[[Callable], Callable]:
+def compiled(*signatures: str, calls: tuple[Callable, ...] = (), fast: bool = False) -> Callable[[Callable], Callable]:
     """Return a decorator: compile for these signatures at once, or without any, when a compiled caller needs it.
 
-    `calls` are plain functions that the function calls, to be compiled with it; they stand in the same file, or a
-    change in them would not be noticed.
+    `calls` are plain functions that the function calls, to be compiled with it, each after those that it calls itself.
+    With `fast`, sums may be taken in any order, which lets the compiler use vector instructions; NaN and inf stay.
 
     What was compiled is kept in the folder that numba finds for it. Where none can be written, where the disk is full
     or a kept file is damaged, the function is compiled for this process alone.
@@ -33,9 +34,16 @@ def compiled(*signatures: str, calls: tuple[Callable, ...] = ()) -> Callable[[Ca
 
         # Other threads go on meanwhile, and a division by zero gives infinity, as in NumPy.
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+        if fast:
+            options["fastmath"] = {"reassoc", "contract", "arcp", "nsz"}
         if calls:
-            callees = {callee.__name__: compiled()(callee) for callee in calls}
-            function = FunctionType(function.__code__, {**function.__globals__, **callees}, function.__name__)
+            callees: dict[str, Callable] = {}
+            for callee in calls:
+                own = FunctionType(callee.__code__, {**callee.__globals__, **callees}, callee.__name__)
+                callees[callee.__name__] = compiled()(own)
+            # What is kept goes by this name and by the file of the function, so a change in a callee needs another name.
+            name = f"{function.__name__}_{_digest(calls)}"
+            function = FunctionType(function.__code__, {**function.__globals__, **callees}, name)
         if not signatures:
             return njit(**options)(function)
         notice = Timer(PATIENCE, _tell, [f"trisplit: compiling `{function.__name__}` ..."])
@@ -49,6 +57,16 @@ def compiled(*signatures: str, calls: tuple[Callable, ...] = ()) -> Callable[[Ca
             notice.cancel()
 
     return decorate
+
+
+def _digest(functions: tuple[Callable, ...]) -> str:
+    """Return a name for what some functions do, as far as their own code says."""
+    codes = [function.__code__ for function in functions]
+    said = [
+        (code.co_code, code.co_names, [const for const in code.co_consts if not isinstance(const, str)])
+        for code in codes
+    ]
+    return sha256(repr(said).encode()).hexdigest()[:12]
 
 
 def _tell(message: str) -> None:

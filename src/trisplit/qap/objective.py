@@ -59,6 +59,11 @@ class Objective:
             if is_sparse(getattr(self, label)):
                 object.__setattr__(self, label, as_csr(getattr(self, label)))
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether A or B is sparse."""
+        return is_sparse(self.A) or is_sparse(self.B)
+
     @cached_property
     def symmetric_parts(self) -> tuple[Matrix, Matrix, bool]:
         """A and B as products use them, and whether both are symmetric.

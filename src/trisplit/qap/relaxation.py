@@ -14,21 +14,17 @@ from trisplit.algorithms.frank_wolfe import frank_wolfe
 from trisplit.algorithms.tos import tos
 from trisplit.arrays import Array, all_finite, as_floating
 from trisplit.errors import InputError
-from trisplit.problem import Problem, Term
+from trisplit.problem import Problem
+from trisplit.qap.engine import SPLITS, Engine, RelaxDriver
 from trisplit.qap.instance import Instance
 from trisplit.qap.objective import Objective
 from trisplit.result import Certificate, Guarantee, Result
-from trisplit.solve import Driver, Rng, as_generator, check_options
-from trisplit.steps import StepRule, Theory, as_step
-from trisplit.terms import Box, Simplex, UnitSums
+from trisplit.solve import Rng, as_generator, check_options
+from trisplit.steps import Adaptive, Constant, StepRule, Theory, as_step
 from trisplit.theory import guarantees
 
 Matrices: TypeAlias = Instance | np.ndarray
 
-SPLITS: dict[int, tuple[Term, Term]] = {
-    1: (Simplex(axis=1), Simplex(axis=0)),  # row-stochastic, column-stochastic
-    2: (Box(0.0, 1.0), UnitSums()),
-}
 ORDERS, METHODS = ("gh", "hg"), ("tos", "fw")
 MAX_ITER = 20_000
 
@@ -115,13 +111,18 @@ def relax(
             return Guarantee(None, "Frank-Wolfe is not the method of [YMS21]")
         return guarantees(problem, start, rule, relax=1.0, output="last", iterations=[iterations])[0]
 
-    driver = Driver(problem, paper_errors, tol, max_iter, time_limit, seed=seed, progress=progress, begin=begin)
+    driver = RelaxDriver(problem, paper_errors, tol, max_iter, time_limit, seed=seed, progress=progress, begin=begin)
     if method == "fw":
         _require_feasible(start)
-        states = frank_wolfe(problem, start)
-    else:
-        states = tos(problem, start, rule, value_at=driver.looks_at)
-    return driver.run(states, guarantee)
+        return driver.run(frank_wolfe(problem, start), guarantee)
+    # A step that adapts finds the small curvature of the tangent form; constant and theoretical ones are for f itself.
+    form = f.tangent(precision) if isinstance(rule, Adaptive) else f
+    if order == "gh" and isinstance(rule, Adaptive | Constant) and not f.is_sparse:
+        engine = Engine(form, split, rule)
+        engine.start(start)
+        return driver.run(driver.states(engine), guarantee)
+    driver.same_f = form is f
+    return driver.run(tos(Problem(form, problem.terms), start, rule, value_at=driver.looks_at), guarantee)
 
 
 def initial_point(n: int, rng: np.random.Generator, scale: float | None = None) -> np.ndarray:

@@ -151,42 +151,44 @@ def move_rows(table: np.ndarray, moves: np.ndarray, relax: float) -> int:
     return loose
 
 
-def change_rows(table: np.ndarray, moves: np.ndarray, first: float, dominance: float) -> int:
-    """Replace gamma and the numbers in each row of the table by what `change` returns.
+def change_row(r: np.ndarray, primal: float, dual: float, move: float, first: float, dominance: float) -> None:
+    """Replace gamma and the numbers in a row of the table by what `change` returns."""
+    gamma, numbers = change(
+        primal,
+        dual,
+        move,
+        first,
+        dominance,
+        r[0],
+        r[1],
+        r[2],
+        r[3],
+        r[4],
+        r[5],
+        r[6],
+        r[7],
+        r[8],
+        r[9],
+        r[10],
+        r[11],
+        r[12],
+        r[13],
+        r[14],
+        r[15],
+        r[16],
+        r[17],
+    )
+    r[0] = gamma
+    for k in range(WIDTH - 1):
+        r[k + 1] = numbers[k]
 
-    The number of rows whose curvature is to be tested is returned.
-    """
+
+def change_rows(table: np.ndarray, moves: np.ndarray, first: float, dominance: float) -> int:
+    """Change each row of the table by the lengths of its moves; return how many are to test their curvature."""
     tests = 0
     for i in range(table.shape[0]):
-        r = table[i]
-        r[0], numbers = change(
-            moves[0, i],
-            moves[1, i],
-            moves[2, i],
-            first,
-            dominance,
-            r[0],
-            r[1],
-            r[2],
-            r[3],
-            r[4],
-            r[5],
-            r[6],
-            r[7],
-            r[8],
-            r[9],
-            r[10],
-            r[11],
-            r[12],
-            r[13],
-            r[14],
-            r[15],
-            r[16],
-            r[17],
-        )
-        for k in range(WIDTH - 1):
-            r[k + 1] = numbers[k]
-        if r[REST] == 0.0:
+        change_row(table[i], moves[0, i], moves[1, i], moves[2, i], first, dominance)
+        if table[i, REST] == 0.0:
             tests += 1
     return tests
 
@@ -235,6 +237,6 @@ def compiled_rows() -> Compiled:
     table = "f8[:,::1]"
     return Compiled(
         compiled(f"i8({table},{table},f8)")(move_rows),
-        compiled(f"i8({table},{table},f8,f8)", calls=(change,))(change_rows),
+        compiled(f"i8({table},{table},f8,f8)", calls=(change, change_row))(change_rows),
         compiled(f"i8({table},{table})", calls=(verdict,))(verdict_rows),
     )

@@ -1,0 +1,180 @@
+"""The compiled twin of the splitting on the relaxed problem: `Engine` has the buffers, `kernels/birkhoff.py` the loops."""
+
+from collections.abc import Callable, Iterator
+from math import isfinite
+from time import perf_counter
+
+import numpy as np
+
+from trisplit.algorithms.state import State
+from trisplit.arrays import eps, none_if_failed
+from trisplit.certificates import recompute
+from trisplit.driver import Driver, Measured
+from trisplit.problem import Problem
+from trisplit.qap.objective import Objective, Tangent
+from trisplit.result import Certificate, Guarantee, Result, Status
+from trisplit.steps import Adaptive, Constant
+from trisplit.steps.decisions import WIDTH
+from trisplit.terms import Box, Simplex, UnitSums
+
+SPLITS = {
+    1: (Simplex(axis=1), Simplex(axis=0)),  # row-stochastic, column-stochastic
+    2: (Box(0.0, 1.0), UnitSums()),
+}
+SLACK = 4.0  # near a stationary point the bound is rarely more than a few times the gap
+CHUNK_SECONDS = 0.02  # of compiled iterations between two looks at the clock, and at Ctrl-C
+
+
+class Engine:
+    """The iterations of Algorithm 1 on a tangent form, from one starting point after the other.
+
+    Parameters
+    ----------
+    form : Tangent or Objective
+        Of dense matrices, whose precision is that of the iteration.
+    split : {1, 2}
+        As in `trisplit.qap.relax`.
+    rule : Adaptive or Constant
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> nug12 = ts.qap.load("nug12")
+    >>> f = ts.qap.Objective(nug12.A.astype(float), nug12.B.astype(float))
+    >>> engine = Engine(f.tangent(), 1, ts.steps.Adaptive())
+    >>> engine.start(np.full((12, 12), 1 / 12))
+    >>> engine.advance(100)
+    >>> np.abs(engine.z.sum(axis=1) - 1).max() < 1e-12
+    True
+    """
+
+    def __init__(self, form: Tangent | Objective, split: int, rule: Adaptive | Constant) -> None:
+        from trisplit.kernels import birkhoff
+
+        self.form, self.split, self.rule = form, split, rule
+        self.adaptive = isinstance(rule, Adaptive)
+        if isinstance(form, Tangent):
+            A, B, symmetric = form.A, form.B, form.symmetric
+            self.linear, self.constant = form.g0, form.constant
+        else:
+            A, B, symmetric = form.symmetric_parts
+            self.linear, self.constant = (np.zeros_like(A) if form.C is None else form.C), 0.0
+        n, dtype = A.shape[0], A.dtype
+        self._run, self._certify = birkhoff.engine("f4" if dtype == np.float32 else "f8")
+        self.matrices = np.stack([A, B.T] if symmetric else [A, B.T, A.T, B])
+        self.state = np.zeros((birkhoff.STATES, n, n), dtype)
+        self.vectors = np.zeros((birkhoff.VECTORS, n), dtype)
+        self.numbers = np.zeros(WIDTH)
+        self.scalars = np.zeros(birkhoff.SCALARS)
+        self._names = birkhoff
+        self.t = 0
+
+    def start(self, y0: np.ndarray, gamma: float | None = None) -> None:
+        """Begin at y_1 = y0; a gamma from an earlier start saves measuring the first one."""
+        names = self._names
+        self.state[names.Y] = y0
+        self.vectors[:] = 0.0
+        self.scalars[:] = 0.0
+        self.scalars[names.PLACE] = names.Z
+        self.t = 0
+        if isinstance(self.rule, Adaptive):
+            if gamma is None:
+                gamma, _ = self.rule.start(Problem(self.form, SPLITS[self.split]), y0)
+            self.numbers[1:] = self.rule.first_numbers(eps(self.state))
+        else:
+            gamma, _ = self.rule.start(None, y0)  # pyright: ignore
+        self.numbers[0] = gamma
+
+    def advance(self, iterations: int) -> None:
+        """Do some iterations."""
+        change, dominance = (self.rule.change, self.rule.dominance) if isinstance(self.rule, Adaptive) else (0.0, 0.0)
+        self._run(
+            self.matrices,
+            self.linear,
+            self.state,
+            self.vectors,
+            self.numbers,
+            self.scalars,
+            self.constant,
+            self.split,
+            self.adaptive,
+            change,
+            dominance,
+            iterations,
+        )
+        self.t += iterations
+
+    @property
+    def z(self) -> np.ndarray:
+        """Z of the last iteration; the next call of `advance` overwrites it."""
+        return self.state[int(self.scalars[self._names.PLACE])]
+
+    @property
+    def gamma(self) -> float:
+        return float(self.numbers[0])
+
+    @property
+    def value(self) -> float:
+        """The form at z."""
+        return float(self.scalars[self._names.VALUE])
+
+    @property
+    def tests(self) -> int:
+        """How many curvature tests, of two products each, there were."""
+        return int(self.scalars[self._names.TESTS])
+
+    def certify(self) -> tuple[float, float]:
+        """Return an upper bound on the gap of the form at z, and the distance of z to unit sums."""
+        return self._certify(self.state, self.scalars, self.numbers[0], self.vectors[self._names.SUMS])
+
+    def last(self) -> State:
+        """Return a copy of the last iteration."""
+        names = self._names
+        y, x, u, d = (self.state[place].copy() for place in (names.Y, names.X, names.U, names.D))
+        return State(self.t, self.z.copy(), x, y - d, u, self.gamma, self.value, (), d)
+
+
+class RelaxDriver(Driver):
+    """The driver of `relax`: stops on the gap of the original f, whatever form of it the iteration uses.
+
+    While an engine iterates, a look takes the bound that needs no oracle, and the gap, an assignment problem, only
+    confirms.
+    """
+
+    engine: Engine | None = None
+    same_f = True  # whether the iteration uses the f of the problem
+
+    def states(self, engine: Engine) -> Iterator[State]:
+        """Let the engine iterate from one look to the next."""
+        self.engine, chunk = engine, 1
+        while True:
+            while engine.t < min(self.next_look, self.max_iter):
+                begin = perf_counter()
+                iterations = min(chunk, self.next_look - engine.t, self.max_iter - engine.t)
+                engine.advance(iterations)
+                end = perf_counter()
+                if iterations == chunk and end - begin < CHUNK_SECONDS / 2:
+                    chunk *= 2
+                if self.time_limit is not None and end - self.begin >= self.time_limit:
+                    break
+            yield engine.last()
+
+    def _measure(self, state: State) -> Measured | None:
+        if self.engine is None:
+            return super()._measure(state if self.same_f else recompute(self.problem, state, "gap"))
+        bound, distance = self.engine.certify()
+        if not (isfinite(bound) and isfinite(distance) and isfinite(self.engine.value)):
+            return None
+        certificate = Certificate(bound, distance, "bound")
+        errors = self.errors(Certificate(bound / SLACK, distance, "bound"), self.engine.value, state.z)
+        return Measured(state, self.engine.value, certificate, max(errors))
+
+    def measure_anew(self, state: State) -> Measured | None:
+        """Return the state with the gap of the original f."""
+        return none_if_failed(lambda: super(RelaxDriver, self)._measure(recompute(self.problem, state, "gap")))
+
+    def finish(self, state: State, status: Status, guarantee: Callable[[int], Guarantee]) -> Result:
+        """Return the result; all that it may hand out has its gap."""
+        if status in (Status.INTERRUPTED, Status.NOT_FINITE) and self.best is not None:
+            self.best = self.measure_anew(self.best.state)
+        return super().finish(state, status, guarantee)

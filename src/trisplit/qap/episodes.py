@@ -1,0 +1,183 @@
+"""One episode of the search: a start on the relaxed problem, or a kick of a known permutation, then restarts on faces.
+
+An episode depends on the instance, its number and its seed alone (and on the clock, if it is given seconds), so it may
+run anywhere: `run_episode` is what executors are handed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import local
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from trisplit.qap.engine import CHUNK_SECONDS, Engine
+from trisplit.qap.instance import Instance
+from trisplit.qap.objective import Objective
+from trisplit.qap.rounding import round_to_permutation
+from trisplit.qap.spectra import dense
+from trisplit.steps import Adaptive
+
+# The distance of starts from the barycentre, in turn: this times N(0, 1) / n in each entry, and in the end the start of
+# [YMS21], N(0, 1), and the mean of some permutations.
+SPREADS = (1.0, 0.3, 3.0, 0.1, 1.0, 0.3)
+FAMILY = len(SPREADS) + 2
+MIXED = 3  # permutations in a mean
+LOOK_RATIO = 1.2
+PATIENCE = 2  # times n restarts in vain end an episode
+RESTARTS = 50  # between two looks at the clock
+MAX_KICK = 40  # rows
+
+Found = Callable[[np.ndarray], None]
+
+
+class Task(NamedTuple):
+    """What one episode is to do: a start if `incumbent` is None, else a kick of that permutation."""
+
+    number: int
+    seed: np.random.SeedSequence
+    incumbent: np.ndarray | None
+    x0: np.ndarray | None  # where a start begins, if not at a random point
+    max_iter: int
+    tol: float  # of the relaxation, on its two errors
+    faces: bool
+    seconds: float | None
+
+
+class Outcome(NamedTuple):
+    """What an episode found: a permutation, and of a start the point that was rounded."""
+
+    permutation: np.ndarray
+    point: np.ndarray | None
+    iterations: int
+    restarts: int
+
+
+@dataclass
+class Episodes:
+    """All that episodes on one instance share, for one thread."""
+
+    instance: Instance
+
+    def __post_init__(self) -> None:
+        A, B = (dense(M).astype(float) for M in (self.instance.A, self.instance.B))
+        C = np.zeros((0, 0)) if self.instance.C is None else self.instance.C.astype(float)
+        f = Objective(A, B, C if C.size else None)
+        # The search takes sums and differences of costs: symmetric parts say the same with fewer products.
+        self.A, self.B, _ = f.symmetric_parts
+        self.C, self.n = C, len(A)
+        self.engine = Engine(f.tangent(), 1, Adaptive())
+        self.engine.start(np.full((self.n, self.n), 1.0 / self.n))
+        self.gamma = self.engine.gamma
+        # Rows that matter to each other most, and places that are closest.
+        flows, distances = -(self.A + self.A.T), self.B + self.B.T
+        self.near = np.stack([np.argsort(M, axis=1, kind="stable") for M in (flows, distances)])
+
+    def run(self, task: Task, found: Found | None = None, stopped: Callable[[], bool] | None = None) -> Outcome:
+        """Do what the task says; `found` is told of each better permutation, `stopped` asked whether to end now."""
+        deadline = None if task.seconds is None else perf_counter() + task.seconds
+
+        def over() -> bool:
+            return (deadline is not None and perf_counter() >= deadline) or (stopped is not None and stopped())
+
+        rng = np.random.default_rng(task.seed)
+        if task.incumbent is None:
+            point, iterations = self.start(task, rng, over)
+            p = round_to_permutation(point).astype(np.int64)
+        else:
+            point, iterations, p = None, 0, task.incumbent.astype(np.int64)
+        if found is not None:
+            found(p.copy())
+        restarts = 0
+        if task.faces and self.n > 1:
+            restarts = self.search_faces(p, rng, 0 if task.incumbent is None else self.kick, found, over)
+        return Outcome(p, point, iterations, restarts)
+
+    @property
+    def kick(self) -> int:
+        """How many rows a kick sets free."""
+        return max(2, min(self.n // 2, MAX_KICK))
+
+    def start(self, task: Task, rng: np.random.Generator, over: Callable[[], bool]) -> tuple[np.ndarray, int]:
+        """Iterate from the start of the task's number until the tolerance holds; return z and the number of iterations."""
+        engine, chunk, look = self.engine, 1, 1
+        engine.start(starting_point(self.n, task.number, rng) if task.x0 is None else task.x0, self.gamma)
+        while True:
+            begin = perf_counter()
+            iterations = min(chunk, look - engine.t)
+            engine.advance(iterations)
+            if iterations == chunk and perf_counter() - begin < CHUNK_SECONDS / 2:
+                chunk *= 2
+            if engine.t >= task.max_iter or over():
+                break
+            if engine.t >= look:
+                look = min(max(engine.t + 1, int(LOOK_RATIO * engine.t)), task.max_iter)
+                bound, distance = engine.certify()
+                if max(bound / max(engine.value, 1.0), distance / self.n**0.5) <= task.tol:
+                    break
+        return engine.z.copy(), engine.t
+
+    def search_faces(
+        self, p: np.ndarray, rng: np.random.Generator, kick: int, found: Found | None, over: Callable[[], bool]
+    ) -> int:
+        """Restart on faces around p, which changes, until nothing helps; return the number of restarts."""
+        from trisplit.kernels import faces
+
+        search, inverse, counts = faces.engine(), np.argsort(p), np.zeros(2, np.int64)
+        while counts[0] < PATIENCE * self.n:
+            fallen = search(
+                self.A, self.B, self.C, self.near, p, inverse, rng, counts, kick, PATIENCE * self.n, RESTARTS
+            )
+            if found is not None and (fallen > 0.0 or kick):
+                found(p.copy())
+            kick = 0
+            if over():
+                break
+        return int(counts[1])
+
+
+def starting_point(n: int, number: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a random matrix with unit row and column sums, from the family that the number of the start says.
+
+    Most lie near the barycentre, at four distances in turn; the last but one of each eight is the starting point that
+    [YMS21] describes, Gaussian entries, and the last is a mean of three random permutations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = starting_point(4, 0, np.random.default_rng(0))
+    >>> bool(np.allclose(X.sum(axis=0), 1) and np.allclose(X.sum(axis=1), 1))
+    True
+    """
+    kind = number % FAMILY
+    if kind == FAMILY - 1:
+        X = np.zeros((n, n))
+        for _ in range(MIXED):
+            X[np.arange(n), rng.permutation(n)] += 1.0 / MIXED
+        return X
+    scale = SPREADS[kind] / n if kind < len(SPREADS) else 1.0
+    X = scale * rng.standard_normal((n, n))
+    X -= X.mean(axis=0)
+    X -= X.mean(axis=1, keepdims=True)
+    return X + 1.0 / n
+
+
+_here = local()
+
+
+def run_episode(
+    instance: Instance, task: Task, found: Found | None = None, stopped: Callable[[], bool] | None = None
+) -> Outcome:
+    """Run one episode; what an instance needs is computed once in each thread."""
+    known: Episodes | None = getattr(_here, "episodes", None)
+    if known is None or (known.instance is not instance and known.instance.sha256() != instance.sha256()):
+        known = _here.episodes = Episodes(instance)
+    return known.run(task, found, stopped)
+
+
+def run_remote(instance: Instance, task: Task) -> Outcome:
+    """Run one episode where others may run at the same time: with one thread of linear algebra."""
+    with ThreadpoolController().limit(limits=1):
+        return run_episode(instance, task)

@@ -1,0 +1,177 @@
+"""The search over episodes: one after the other, on threads, or on anybody's executor.
+
+With a number of starts, every start is an episode of its own, which depends on its number and the seed alone; outcomes
+count in the order of their numbers, so the answer does not depend on who ran what, and when. With a time limit alone,
+about half of the episodes kick the best permutation known when they begin, so there the clock has a say.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from threading import Event, Lock
+from time import perf_counter
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from trisplit.errors import InputError
+from trisplit.qap.episodes import Outcome, Task, run_episode, run_remote
+from trisplit.qap.instance import Instance
+
+FRESH = 0.5  # the share of new starts among the episodes of a search without end
+IN_FLIGHT = 8  # tasks handed at once to an executor that does not say how many workers it has
+GRACE = 0.1  # seconds after the deadline for outcomes that are on their way
+
+
+@dataclass
+class Plan:
+    """What the episodes of a search are to be; `starts` is None for a search without end."""
+
+    instance: Instance
+    seed: np.random.SeedSequence
+    starts: int | None
+    max_iter: int
+    tol: float
+    faces: bool
+    x0: np.ndarray | None
+    deadline: float | None
+
+    def tasks(self, best: Callable[[], np.ndarray | None]) -> Iterator[Task]:
+        """Yield the tasks, each made when it is asked for."""
+        number = 0
+        while self.starts is None or number < self.starts:
+            (seed,) = self.seed.spawn(1)
+            incumbent = None
+            if self.starts is None and self.faces and np.random.default_rng(seed).random() >= FRESH:
+                incumbent = best()
+            seconds = None if self.deadline is None else max(self.deadline - perf_counter(), 0.0)
+            x0 = self.x0 if number == 0 else None
+            yield Task(number, seed, incumbent, x0, self.max_iter, self.tol, self.faces, seconds)
+            number += 1
+
+
+@dataclass
+class Search:
+    """Run the episodes of a plan, and hand each outcome to `take`, which says whether that is enough.
+
+    `found` is told of permutations as they come up, where that is possible, so that nothing is lost by an interrupt.
+    """
+
+    plan: Plan
+    take: Callable[[Task, Outcome], bool]
+    found: Callable[[np.ndarray], None]
+    best: Callable[[], np.ndarray | None]
+    pending: dict[Future, Task] = field(default_factory=dict)
+
+    def run(self, workers: "int | Executor | None") -> None:
+        """Run all episodes, with that many threads, or on an executor."""
+        slots = workers if isinstance(workers, int) else None
+        if workers is None:
+            slots = available_cores()
+        if slots is not None and self.plan.starts is not None:
+            slots = min(slots, self.plan.starts)
+        with ThreadpoolController().limit(limits=1):
+            if slots == 1:
+                self.run_here()
+            elif slots is not None:
+                self.run_on_threads(slots)
+            else:
+                assert isinstance(workers, Executor)
+                self.run_on(workers, getattr(workers, "_max_workers", None) or IN_FLIGHT, run_remote)
+
+    def run_here(self) -> None:
+        for task in self.plan.tasks(self.best):
+            if self.take(task, run_episode(self.plan.instance, task, self.found)):
+                break
+
+    def run_on_threads(self, slots: int) -> None:
+        stop, lock = Event(), Lock()
+
+        def found(permutation: np.ndarray) -> None:
+            with lock:
+                self.found(permutation)
+
+        def episode(instance: Instance, task: Task) -> Outcome:
+            return run_episode(instance, task, found, stop.is_set)
+
+        with ExitStack() as stack:
+            pool = stack.enter_context(ThreadPoolExecutor(slots, thread_name_prefix="trisplit"))
+            stack.callback(stop.set)  # before the pool waits for its threads
+            self.run_on(pool, slots, episode)
+
+    def run_on(self, executor: Executor, slots: int, episode: Callable[[Instance, Task], Outcome]) -> None:
+        """Keep some tasks with the executor, and take their outcomes; those it loses are run here."""
+        tasks, ready, following, broken = self.plan.tasks(self.best), {}, 0, False
+        ordered = self.plan.starts is not None
+        with self.cancelling():
+            while True:
+                while len(self.pending) + len(ready) < slots and not broken and (task := next(tasks, None)) is not None:
+                    try:
+                        self.pending[executor.submit(episode, self.plan.instance, task)] = task
+                    except RuntimeError:  # a pool whose worker died, or that was shut down, takes no more
+                        broken = True
+                        ready[task.number] = task, run_episode(self.plan.instance, task, self.found)
+                if broken and not self.pending and not ready:
+                    task = next(tasks, None)
+                    if task is None:
+                        return
+                    ready[task.number] = task, run_episode(self.plan.instance, task, self.found)
+                if not self.pending and not ready:
+                    return
+                for task, outcome in self.arrived():
+                    ready[task.number] = task, outcome
+                while ready:
+                    number = following if ordered else min(ready)
+                    if number not in ready:
+                        break
+                    if self.take(*ready.pop(number)):
+                        return
+                    following += 1
+                if self.late():
+                    return
+
+    def arrived(self) -> list[tuple[Task, Outcome]]:
+        """Wait until a task is done or the time is over, and return what there is."""
+        deadline = self.plan.deadline
+        timeout = None if deadline is None else max(deadline + GRACE - perf_counter(), 0.0)
+        done, _ = wait(self.pending, timeout=timeout, return_when=FIRST_COMPLETED)
+        outcomes = []
+        for future in done:
+            task = self.pending.pop(future)
+            try:
+                outcome = future.result()
+            except (KeyboardInterrupt, InputError):
+                raise
+            except (Exception, CancelledError):  # its worker is gone; an error of our own shows again here
+                outcome = run_episode(self.plan.instance, task, self.found)
+            outcomes.append((task, outcome))
+        return outcomes
+
+    def late(self) -> bool:
+        """Say whether the deadline has passed by so much that nothing more is waited for."""
+        return self.plan.deadline is not None and perf_counter() >= self.plan.deadline + GRACE
+
+    @contextmanager
+    def cancelling(self) -> Iterator[None]:
+        """Take tasks back that nobody waits for any more."""
+        try:
+            yield
+        finally:
+            for future in self.pending:
+                future.cancel()
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_workers(workers: object) -> None:
+    """Raise an `InputError` unless `workers` is None, a positive integer or an executor."""
+    if workers is None or isinstance(workers, Executor):
+        return
+    if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
+        name = "a `concurrent.futures.Executor`"
+        raise InputError(f"`workers` must be an integer >= 1 or {name}, got {workers!r}; None uses all cores")
