@@ -1,5 +1,6 @@
 """Quadratic assignment: bundled QAPLIB instances, the certified relaxation, and relax-and-round."""
 
+from trisplit.qap.fixed import Expansion, reduced
 from trisplit.qap.instance import Instance
 from trisplit.qap.objective import Objective
 from trisplit.qap.qaplib import load, names, read, table
@@ -8,6 +9,7 @@ from trisplit.qap.rounding import round_to_permutation, swap_descent
 from trisplit.qap.solver import QAPResult, QAPStatus, QAPTraceRow, solve
 
 __all__ = [
+    "Expansion",
     "Instance",
     "Objective",
     "QAPResult",
@@ -17,6 +19,7 @@ __all__ = [
     "load",
     "names",
     "read",
+    "reduced",
     "relax",
     "round_to_permutation",
     "solve",
