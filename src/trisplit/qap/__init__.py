@@ -6,6 +6,7 @@ from trisplit.qap.objective import Objective
 from trisplit.qap.qaplib import load, names, read, table
 from trisplit.qap.relaxation import initial_point, relax
 from trisplit.qap.rounding import round_to_permutation, swap_descent
+from trisplit.qap.scipy_door import quadratic_assignment
 from trisplit.qap.solver import QAPResult, QAPStatus, QAPTraceRow, solve
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "initial_point",
     "load",
     "names",
+    "quadratic_assignment",
     "read",
     "reduced",
     "relax",
