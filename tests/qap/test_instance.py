@@ -74,6 +74,15 @@ def test_linear_term_alone_can_leave_int64():
     assert make("linear", zero, zero, C=[[2**62, 0], [0, 2**62]]).cost([0, 1]) == 2**63
 
 
+def test_integers_next_to_floats_do_not_wrap():
+    large, zero, half = [[2**62]], [[0.0]], [[0.5]]
+    assert make("float C", large, large, C=half).cost([0]) == 2.0**124
+    assert make("float B", large, half).cost([0]) == 2.0**61
+    square = [[2**62, 0], [0, 2**62]]
+    assert make("float A", np.zeros((2, 2)), np.zeros((2, 2)), C=square).cost([0, 1]) == 2.0**63
+    assert isinstance(make("zeros", [[0]], zero).cost([0]), float)
+
+
 def test_relabelling_both_sides_keeps_the_cost():
     rng = np.random.default_rng(0)
     A, B = rng.integers(-9, 10, (2, 7, 7))

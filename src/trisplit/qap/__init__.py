@@ -1,13 +1,16 @@
 """Quadratic assignment: bundled QAPLIB instances, the certified relaxation, and relax-and-round."""
 
+from trisplit.qap.fixed import Expansion, reduced
 from trisplit.qap.instance import Instance
 from trisplit.qap.objective import Objective, Tangent
 from trisplit.qap.qaplib import load, names, read, table
 from trisplit.qap.relaxation import initial_point, relax
 from trisplit.qap.rounding import round_to_permutation, swap_descent
+from trisplit.qap.scipy_door import quadratic_assignment
 from trisplit.qap.solver import QAPResult, QAPStatus, QAPTraceRow, solve
 
 __all__ = [
+    "Expansion",
     "Instance",
     "Objective",
     "QAPResult",
@@ -17,7 +20,9 @@ __all__ = [
     "initial_point",
     "load",
     "names",
+    "quadratic_assignment",
     "read",
+    "reduced",
     "relax",
     "round_to_permutation",
     "solve",

@@ -101,14 +101,14 @@ class Instance:
         return self.A.shape[0]
 
     @cached_property
-    def _exact(self) -> bool:
-        return all(M.dtype.kind == "i" for M in (self.A, self.B, self.C) if M is not None)
+    def _has_integers(self) -> bool:
+        return any(M.dtype.kind == "i" for M in (self.A, self.B, self.C) if M is not None)
 
     @cached_property
     def _fits_int64(self) -> bool:
         """Whether every partial sum of a cost is below 2^63, by n^2 max|A| max|B| + n max|C|."""
-        linear = 0 if self.C is None else self.n * _max_abs(self.C)
-        return self.n**2 * _max_abs(self.A) * _max_abs(self.B) + linear <= _INT64.max
+        linear = 0 if self.C is None else self.n * max_abs(self.C)
+        return self.n**2 * max_abs(self.A) * max_abs(self.B) + linear <= _INT64.max
 
     def cost(self, permutation: ArrayLike) -> int | float:
         """Return the cost of a permutation, exactly if all matrices are integer.
@@ -132,14 +132,14 @@ class Instance:
         True
         """
         p = as_permutation(permutation, self.n)
-        if self._exact and not self._fits_int64:
-            return self._cost_in_python_ints(p)
+        if self._has_integers and not self._fits_int64:
+            return self._cost_in_python_numbers(p)
         total = np.sum(self.A * self.B[p[:, None], p])
         if self.C is not None:
             total = total + np.sum(self.C[np.arange(self.n), p])
         return total.item()
 
-    def _cost_in_python_ints(self, p: NDArray[np.int64]) -> int:
+    def _cost_in_python_numbers(self, p: NDArray[np.int64]) -> int | float:
         # Row by row, so that at most 2 n numbers exist as Python objects at a time.
         total = sum(sum(map(mul, self.A[i].tolist(), self.B[p[i], p].tolist())) for i in range(self.n))
         if self.C is not None:
@@ -198,7 +198,7 @@ def as_permutation(permutation: ArrayLike, n: int, *, name: str = "permutation")
     >>> as_permutation([2, 0, 1], 3)
     array([2, 0, 1])
     """
-    array = _as_array(permutation, name)
+    array = as_array(permutation, name)
     if array.ndim != 1 or array.size != n:
         raise InputError(f"`{name}` must have shape ({n},), got {array.shape}; list the image of every row of A")
     if array.dtype.kind not in "iu":
@@ -217,7 +217,8 @@ def as_permutation(permutation: ArrayLike, n: int, *, name: str = "permutation")
     return p
 
 
-def _as_array(value: ArrayLike, name: str) -> np.ndarray:
+def as_array(value: ArrayLike, name: str) -> np.ndarray:
+    """Return `value` as a NumPy array, or raise an `InputError` that names the argument."""
     try:
         return np.asarray(value)
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
@@ -229,7 +230,7 @@ def _as_array(value: ArrayLike, name: str) -> np.ndarray:
 
 def _as_matrix(value: ArrayLike, name: str, *, like: np.ndarray | None = None) -> np.ndarray:
     """Return a read-only, square, finite int64 or float64 copy, of the shape of `like`."""
-    array = _as_array(value, name)
+    array = as_array(value, name)
     if array.dtype.kind not in "biuf":
         raise InputError(
             f"`{name}` must be numeric, got dtype {array.dtype}; "
@@ -271,5 +272,6 @@ def _as_value(value: float | None, name: str) -> int | float | None:
     return float(value)
 
 
-def _max_abs(M: np.ndarray) -> int:
+def max_abs(M: np.ndarray) -> int:
+    """Return the largest absolute value of a matrix as a Python int, without its fraction."""
     return max(-int(M.min()), int(M.max()))  # not np.abs: it leaves -2^63 negative

@@ -1,7 +1,7 @@
 """Solve a quadratic assignment problem by relax-and-round from several starts, [YMS21] section 5."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import isnan
 from numbers import Real
@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trisplit.errors import InputError
+from trisplit.qap.fixed import Fixed, reduced
 from trisplit.qap.instance import Instance, as_permutation
 from trisplit.qap.relaxation import Matrices, as_instance, relax
 from trisplit.qap.rounding import round_to_permutation, swap_descent
@@ -103,6 +104,7 @@ def solve(
     max_iter: int | None = None,
     target: float | None = None,
     x0: np.ndarray | None = None,
+    fixed: Fixed | None = None,
     rng: Rng = None,
     callback: Callable[[QAPTraceRow], object] | None = None,
 ) -> QAPResult:
@@ -129,6 +131,9 @@ def solve(
         Stop at this cost or below.
     x0 : array of int, optional
         A permutation to improve on.
+    fixed : mapping {row: column}, or array of int of shape (m, 2), optional
+        Rows of A with the rows of B that they must go to; `x0` keeps them as well. `relaxation` is then that of the
+        problem of the free rows, see `reduced`.
     rng : int or Generator, optional
         The same seed gives the same answer when stopped by starts and iterations.
     callback : callable, optional
@@ -148,6 +153,22 @@ def solve(
     """
     begin = perf_counter()
     instance = as_instance(A, B, C)
+    if fixed is not None:
+        smaller, expand = reduced(instance, None, None, fixed)
+        known = None if x0 is None else expand.restrict(x0)
+        found = solve(
+            smaller,
+            starts=starts,
+            polish=polish,
+            time_limit=time_limit,
+            max_iter=max_iter,
+            target=target,
+            x0=known,
+            rng=rng,
+            callback=callback,
+        )
+        p = expand(found.permutation)
+        return replace(found, permutation=p, cost=instance.cost(p), elapsed=perf_counter() - begin)
     check_options(tol=0.0, max_iter=1 if max_iter is None else max_iter, time_limit=time_limit)
     if starts is not None and (isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1):
         raise InputError(f"`starts` must be an integer >= 1, got {starts!r}; try {DEFAULT_STARTS}")
