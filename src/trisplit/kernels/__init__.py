@@ -41,7 +41,7 @@ def compiled(*signatures: str, calls: tuple[Callable, ...] = (), fast: bool = Fa
             for callee in calls:
                 own = FunctionType(callee.__code__, {**callee.__globals__, **callees}, callee.__name__)
                 callees[callee.__name__] = compiled()(own)
-            # What is kept goes by this name and by the file of the function, so a change in a callee needs another name.
+            # What is kept goes by this name and by the file of the function: a callee that changes needs another name.
             name = f"{function.__name__}_{_digest(calls)}"
             function = FunctionType(function.__code__, {**function.__globals__, **callees}, name)
         if not signatures:

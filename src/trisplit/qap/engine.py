@@ -1,4 +1,4 @@
-"""The compiled twin of the splitting on the relaxed problem: `Engine` has the buffers, `kernels/birkhoff.py` the loops."""
+"""The compiled twin of the splitting on the relaxed problem: the buffers, for the loops of `kernels/birkhoff.py`."""
 
 from collections.abc import Callable, Iterator
 from math import isfinite

@@ -17,7 +17,6 @@ from trisplit.qap.engine import CHUNK_SECONDS, Engine
 from trisplit.qap.instance import Instance
 from trisplit.qap.objective import Objective
 from trisplit.qap.rounding import round_to_permutation
-from trisplit.qap.spectra import dense
 from trisplit.steps import Adaptive
 
 # The distance of starts from the barycentre, in turn: this times N(0, 1) / n in each entry, and in the end the start of
@@ -29,8 +28,6 @@ LOOK_RATIO = 1.2
 PATIENCE = 2  # times n restarts in vain end an episode
 RESTARTS = 50  # between two looks at the clock
 MAX_KICK = 40  # rows
-
-Found = Callable[[np.ndarray], None]
 
 
 class Task(NamedTuple):
@@ -55,6 +52,9 @@ class Outcome(NamedTuple):
     restarts: int
 
 
+Found = Callable[[Outcome], None]
+
+
 @dataclass
 class Episodes:
     """All that episodes on one instance share, for one thread."""
@@ -62,7 +62,7 @@ class Episodes:
     instance: Instance
 
     def __post_init__(self) -> None:
-        A, B = (dense(M).astype(float) for M in (self.instance.A, self.instance.B))
+        A, B = (M.astype(float) for M in (self.instance.A, self.instance.B))
         C = np.zeros((0, 0)) if self.instance.C is None else self.instance.C.astype(float)
         f = Objective(A, B, C if C.size else None)
         # The search takes sums and differences of costs: symmetric parts say the same with fewer products.
@@ -89,10 +89,11 @@ class Episodes:
         else:
             point, iterations, p = None, 0, task.incumbent.astype(np.int64)
         if found is not None:
-            found(p.copy())
+            found(Outcome(p.copy(), point, iterations, 0))
         restarts = 0
         if task.faces and self.n > 1:
-            restarts = self.search_faces(p, rng, 0 if task.incumbent is None else self.kick, found, over)
+            tell = None if found is None else lambda: found(Outcome(p.copy(), point, iterations, 0))
+            restarts = self.search_faces(p, rng, 0 if task.incumbent is None else self.kick, tell, over)
         return Outcome(p, point, iterations, restarts)
 
     @property
@@ -101,7 +102,7 @@ class Episodes:
         return max(2, min(self.n // 2, MAX_KICK))
 
     def start(self, task: Task, rng: np.random.Generator, over: Callable[[], bool]) -> tuple[np.ndarray, int]:
-        """Iterate from the start of the task's number until the tolerance holds; return z and the number of iterations."""
+        """Iterate from the start that the task says until the tolerance holds; return z and how many iterations."""
         engine, chunk, look = self.engine, 1, 1
         engine.start(starting_point(self.n, task.number, rng) if task.x0 is None else task.x0, self.gamma)
         while True:
@@ -120,7 +121,12 @@ class Episodes:
         return engine.z.copy(), engine.t
 
     def search_faces(
-        self, p: np.ndarray, rng: np.random.Generator, kick: int, found: Found | None, over: Callable[[], bool]
+        self,
+        p: np.ndarray,
+        rng: np.random.Generator,
+        kick: int,
+        tell: Callable[[], None] | None,
+        over: Callable[[], bool],
     ) -> int:
         """Restart on faces around p, which changes, until nothing helps; return the number of restarts."""
         from trisplit.kernels import faces
@@ -130,8 +136,8 @@ class Episodes:
             fallen = search(
                 self.A, self.B, self.C, self.near, p, inverse, rng, counts, kick, PATIENCE * self.n, RESTARTS
             )
-            if found is not None and (fallen > 0.0 or kick):
-                found(p.copy())
+            if tell is not None and fallen > 0.0:
+                tell()
             kick = 0
             if over():
                 break

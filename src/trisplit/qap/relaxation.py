@@ -18,9 +18,10 @@ from trisplit.problem import Problem
 from trisplit.qap.engine import SPLITS, Engine, RelaxDriver
 from trisplit.qap.instance import Instance
 from trisplit.qap.objective import Objective
-from trisplit.result import Certificate, Guarantee, Result
+from trisplit.result import Certificate, Guarantee, Result, Status, Trace
 from trisplit.solve import Rng, as_generator, check_options
 from trisplit.steps import Adaptive, Constant, StepRule, Theory, as_step
+from trisplit.terms.joint import assignment
 from trisplit.theory import guarantees
 
 Matrices: TypeAlias = Instance | np.ndarray
@@ -96,15 +97,12 @@ def relax(
     check_options(tol=tol, max_iter=max_iter, time_limit=time_limit)
     precision = _precision(dtype)
     seed, generator = as_generator(rng)
-    start = initial_point(instance.n, generator) if x0 is None else _start(x0, instance.n)
+    start = initial_point(instance.n, generator) if x0 is None else as_point(x0, instance.n)
     start = start.astype(precision)
     f = _objective(instance, start)
     problem = Problem(f, SPLITS[split] if order == "gh" else SPLITS[split][::-1])
     if isinstance(rule, Theory):
         rule = rule.with_iterations(max_iter)
-
-    def paper_errors(certificate: Certificate, fun: float, X: Array) -> tuple[float, float]:
-        return abs(certificate.stationarity) / max(fun, 1.0), certificate.infeasibility / instance.n**0.5
 
     def guarantee(iterations: int) -> Guarantee:
         if method == "fw":
@@ -123,6 +121,35 @@ def relax(
         return driver.run(driver.states(engine), guarantee)
     driver.same_f = form is f
     return driver.run(tos(Problem(form, problem.terms), start, rule, value_at=driver.looks_at), guarantee)
+
+
+def certified(instance: Instance, X: np.ndarray, iterations: int, tol: float) -> Result:
+    """Return a point of the relaxed problem that an engine has reached as a result, with its gap."""
+    f = Objective(instance.A.astype(X.dtype), instance.B.astype(X.dtype), instance.C)
+    fun, u = f.value_and_grad(X)
+    off = float(np.linalg.norm(X - SPLITS[2][1].prox(X, 1.0)))
+    certificate = Certificate(float(np.vdot(u, X - assignment(u))), off, "gap")
+    good = max(paper_errors(certificate, fun, X)) <= tol
+    return Result(
+        x=X,
+        fun=fun,
+        status=Status.CONVERGED if good else Status.MAX_ITER,
+        nit=iterations,
+        iteration=iterations,
+        certificate=certificate,
+        trace=Trace(()),
+        guarantee=Guarantee(None, "the adaptive step is not that of a theorem"),
+        nfev=iterations,
+        njev=iterations,
+        nprox=2 * iterations,
+        elapsed=0.0,
+        seed=None,
+    )
+
+
+def paper_errors(certificate: Certificate, fun: float, X: Array) -> tuple[float, float]:
+    """Return the two errors of [YMS21] section 5: |gap| / max(f, 1) and dist(X, H) / sqrt(n)."""
+    return abs(certificate.stationarity) / max(fun, 1.0), certificate.infeasibility / X.shape[0] ** 0.5
 
 
 def initial_point(n: int, rng: np.random.Generator, scale: float | None = None) -> np.ndarray:
@@ -167,7 +194,8 @@ def _precision(dtype: type | str | None) -> np.dtype:
     return precision
 
 
-def _start(x0: np.ndarray, n: int) -> np.ndarray:
+def as_point(x0: np.ndarray, n: int) -> np.ndarray:
+    """Return a starting point as a floating matrix, or raise an `InputError`."""
     try:
         X = as_floating(x0)
     except (TypeError, ValueError) as error:

@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from trisplit.errors import InputError
-from trisplit.qap.episodes import Outcome, Task, run_episode, run_remote
+from trisplit.qap.episodes import Found, Outcome, Task, run_episode, run_remote
 from trisplit.qap.instance import Instance
 
 FRESH = 0.5  # the share of new starts among the episodes of a search without end
@@ -61,7 +61,7 @@ class Search:
 
     plan: Plan
     take: Callable[[Task, Outcome], bool]
-    found: Callable[[np.ndarray], None]
+    found: Found
     best: Callable[[], np.ndarray | None]
     pending: dict[Future, Task] = field(default_factory=dict)
 
@@ -89,9 +89,9 @@ class Search:
     def run_on_threads(self, slots: int) -> None:
         stop, lock = Event(), Lock()
 
-        def found(permutation: np.ndarray) -> None:
+        def found(outcome: Outcome) -> None:
             with lock:
-                self.found(permutation)
+                self.found(outcome)
 
         def episode(instance: Instance, task: Task) -> Outcome:
             return run_episode(instance, task, found, stop.is_set)

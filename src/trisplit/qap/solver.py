@@ -1,6 +1,7 @@
-"""Solve a quadratic assignment problem by relax-and-round from several starts, [YMS21] section 5."""
+"""Solve a quadratic assignment problem by relax-and-round from several starts, [YMS21] section 5, and on faces."""
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import isnan
@@ -11,14 +12,18 @@ from typing import NamedTuple
 import numpy as np
 
 from trisplit.errors import InputError
+from trisplit.qap.episodes import Outcome, Task
 from trisplit.qap.fixed import Fixed, reduced
 from trisplit.qap.instance import Instance, as_permutation
-from trisplit.qap.relaxation import Matrices, as_instance, relax
-from trisplit.qap.rounding import round_to_permutation, swap_descent
-from trisplit.result import Result, Status
+from trisplit.qap.relaxation import Matrices, as_instance, as_point, certified
+from trisplit.qap.rounding import swap_descent
+from trisplit.qap.search import Plan, Search, check_workers
+from trisplit.result import Result
 from trisplit.solve import Rng, as_generator, check_callback, check_options
 
 DEFAULT_STARTS = 10
+ENDLESS_ITERATIONS, MAX_ITERATIONS = 100, 2000  # of a start
+TOL = 1e-5
 # The splitting whose iteration counts are far smaller with the adaptive step (see docs/qap.md).
 SPLIT = 1
 
@@ -35,7 +40,7 @@ class QAPStatus(Enum):
 
 
 class QAPTraceRow(NamedTuple):
-    """One start: its number, the seconds since the call, the cost that it gave and the best cost so far."""
+    """One start, or one kick: its number, the seconds since the call, the cost that it gave and the best so far."""
 
     start: int
     seconds: float
@@ -61,7 +66,13 @@ class QAPResult:
     relaxation : Result or None
         The relaxed problem behind `permutation`, with its certificate; None if `x0` was never improved on.
     trace : tuple of QAPTraceRow
-        One row per start.
+        One row per start, and in a search without end per kick of the best permutation.
+    starts : int
+        How many starts on the relaxed problem were done.
+    restarts : int
+        How many restarts on faces were done.
+    duplicates : int
+        How many rows of the trace ended at a permutation that an earlier one had found.
     seed : int or None
     elapsed : float
         Seconds.
@@ -74,6 +85,9 @@ class QAPResult:
     status: QAPStatus
     relaxation: Result | None
     trace: tuple[QAPTraceRow, ...]
+    starts: int
+    restarts: int
+    duplicates: int
     seed: int | None
     elapsed: float
 
@@ -105,14 +119,17 @@ def solve(
     target: float | None = None,
     x0: np.ndarray | None = None,
     fixed: Fixed | None = None,
+    faces: bool = True,
+    workers: int | Executor | None = None,
     rng: Rng = None,
     callback: Callable[[QAPTraceRow], object] | None = None,
 ) -> QAPResult:
     """Look for a permutation p with a small cost sum_ij A[i,j] B[p[i],p[j]] (+ sum_i C[i,p[i]]).
 
-    Every start relaxes the problem to the Birkhoff polytope, finds a certified stationary point by three operator
-    splitting from a random point near the barycentre, rounds it to the nearest permutation and, with `polish`,
-    exchanges pairs until no exchange helps. The best permutation of all starts is returned.
+    Every start relaxes the problem to the Birkhoff polytope, goes to a certified stationary point by three operator
+    splitting from a random point, and rounds it to the nearest permutation. From there the splitting restarts on random
+    faces of the polytope, where all but 6 or 12 rows stay in place, until twice as many restarts as there are rows have
+    been in vain; with `polish`, pairs are exchanged until no exchange helps. The best permutation of all is returned.
 
     Parameters
     ----------
@@ -120,22 +137,30 @@ def solve(
     C : array of shape (n, n), optional
         Linear costs.
     starts : int, optional
-        10 if left out; without end (until `time_limit`) if a time limit is given.
+        10 if left out; without end (until `time_limit`) if a time limit is given. Then about every other start is
+        replaced by a kick: the best permutation, changed on a large face, is the next to be improved.
     polish : bool
-        Whether to improve each rounded permutation by exchanges of pairs.
+        Whether to improve what each start has found by exchanges of pairs; without end, only what is new best.
     time_limit : float, optional
         In seconds.
     max_iter : int, optional
-        Iterations per start.
+        Iterations of each start on the relaxed problem. If left out, a start ends at a relative error of 1e-5, or after
+        100 iterations in a search without end, 2,000 otherwise: the rounded permutations are hardly better later.
     target : float, optional
         Stop at this cost or below.
-    x0 : array of int, optional
-        A permutation to improve on.
+    x0 : array, optional
+        A permutation to improve on; or a matrix of shape (n, n), where the first start begins. The other starts begin
+        near the barycentre, see `starting_point`.
     fixed : mapping {row: column}, or array of int of shape (m, 2), optional
         Rows of A with the rows of B that they must go to; `x0` keeps them as well. `relaxation` is then that of the
         problem of the free rows, see `reduced`.
+    faces : bool
+        Whether to restart on faces; without, every start is relaxed and rounded, and no more.
+    workers : int or concurrent.futures.Executor, optional
+        How many threads to use, all cores if left out; or an executor, such as that of a Dask or Ray cluster. What a
+        worker that dies was doing is done again.
     rng : int or Generator, optional
-        The same seed gives the same answer when stopped by starts and iterations.
+        The same seed gives the same answer when stopped by starts and iterations, whatever the workers are.
     callback : callable, optional
         Sees a `QAPTraceRow` after every start; a true return value stops.
 
@@ -164,6 +189,8 @@ def solve(
             max_iter=max_iter,
             target=target,
             x0=known,
+            faces=faces,
+            workers=workers,
             rng=rng,
             callback=callback,
         )
@@ -175,31 +202,64 @@ def solve(
     if target is not None and (isinstance(target, bool) or not isinstance(target, Real) or isnan(target)):
         raise InputError(f"`target` must be a number, got {target!r}; None sets no target")
     check_callback(callback)
+    check_workers(workers)
     if starts is None and time_limit is None:
         starts = DEFAULT_STARTS
     seed, generator = as_generator(rng)
-    search = _Search(instance, polish, begin, None if time_limit is None else begin + time_limit, target, callback)
-    known = None if x0 is None else as_permutation(x0, instance.n, name="x0")
-    status = search.run(generator, starts, max_iter, known)
-    best = search.best
+    point, known = _start(x0, instance.n)
+    endless = starts is None
+    plan = Plan(
+        instance,
+        generator.bit_generator.seed_seq,  # pyright: ignore[reportAttributeAccessIssue]
+        None if endless else int(starts),  # pyright: ignore[reportArgumentType]
+        max_iter or (ENDLESS_ITERATIONS if endless else MAX_ITERATIONS),
+        TOL,
+        bool(faces),
+        point,
+        None if time_limit is None else begin + time_limit,
+    )
+    record = _Record(instance, polish, begin, plan.deadline, target, callback, endless)
+    status = record.search(plan, known, workers if workers is None or isinstance(workers, Executor) else int(workers))
+    best = record.best
     if best is None:
         raise KeyboardInterrupt
     return QAPResult(
-        permutation=best[1],
-        cost=best[0],
+        permutation=best.permutation,
+        cost=best.cost,
         best_known=instance.best_known,
         lower_bound=None,
         status=status,
-        relaxation=best[2],
-        trace=tuple(search.rows),
+        relaxation=None if best.point is None else certified(instance, best.point, best.iterations, TOL),
+        trace=tuple(record.rows),
+        starts=record.starts,
+        restarts=record.restarts,
+        duplicates=len(record.rows) - len(record.seen),
         seed=seed,
         elapsed=perf_counter() - begin,
     )
 
 
+def _start(x0: np.ndarray | None, n: int) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return x0 as a point to start from, or as a permutation."""
+    if x0 is None:
+        return None, None
+    if np.ndim(x0) == 2:
+        return as_point(x0, n), None
+    return None, as_permutation(x0, n, name="x0")
+
+
+class _Best(NamedTuple):
+    """A permutation, its cost and, if it came from a start, the point of the relaxed problem behind it."""
+
+    cost: int | float
+    permutation: np.ndarray
+    point: np.ndarray | None
+    iterations: int
+
+
 @dataclass
-class _Search:
-    """The starts of one call and the best of them."""
+class _Record:
+    """What the episodes of one call have found so far, and whether that is enough."""
 
     instance: Instance
     polish: bool
@@ -207,54 +267,77 @@ class _Search:
     deadline: float | None
     target: float | None
     callback: Callable[[QAPTraceRow], object] | None
+    endless: bool
 
     def __post_init__(self) -> None:
-        self.best: tuple[int | float, np.ndarray, Result | None] | None = None
+        self.best: _Best | None = None
+        self.glimpsed: _Best | None = None  # in an episode that has not ended: counts if it never does
         self.rows: list[QAPTraceRow] = []
+        self.seen: set[bytes] = set()
+        self.starts = self.restarts = 0
+        self.status: QAPStatus | None = None
 
-    def run(
-        self, rng: np.random.Generator, starts: int | None, max_iter: int | None, known: np.ndarray | None
-    ) -> QAPStatus:
-        """Improve on the known permutation, then run starts until one of the stopping rules holds."""
+    def search(self, plan: Plan, known: np.ndarray | None, workers: int | Executor | None) -> QAPStatus:
+        """Improve on the known permutation, then run episodes until one of the stopping rules holds."""
+        incumbent = lambda: None if self.best is None else self.best.permutation  # noqa: E731
         try:
             if known is not None:
-                self.offer(known, None)
-            k, stop = 0, self.reached()
-            while stop is None and (starts is None or k < starts):
-                k += 1
-                left = None if self.deadline is None else max(self.deadline - perf_counter(), 1e-3)
-                relaxed = relax(self.instance, split=SPLIT, max_iter=max_iter, time_limit=left, rng=rng.spawn(1)[0])
-                cost = self.offer(round_to_permutation(relaxed.x), relaxed)
-                row = QAPTraceRow(k, perf_counter() - self.begin, cost, cost if self.best is None else self.best[0])
-                self.rows.append(row)
-                asked = self.callback is not None and self.callback(row)
-                if relaxed.status is Status.INTERRUPTED:
-                    return QAPStatus.INTERRUPTED
-                stop = self.reached() or (QAPStatus.CALLBACK if asked else None)
+                self.offer(Outcome(known, None, 0, 0))
+            self.status = self.reached()
+            if self.status is None:
+                Search(plan, self.take, self.glimpse, incumbent).run(workers)
         except KeyboardInterrupt:
-            return QAPStatus.INTERRUPTED
-        return stop or QAPStatus.FINISHED
+            self.status = QAPStatus.INTERRUPTED
+        if self.status is None and self.deadline is not None and perf_counter() >= self.deadline:
+            self.status = QAPStatus.TIME_LIMIT
+        if self.status in (QAPStatus.INTERRUPTED, QAPStatus.TIME_LIMIT):
+            self.best = self.better(self.best, self.glimpsed)
+        return self.status or QAPStatus.FINISHED
 
-    def offer(self, permutation: np.ndarray, relaxed: Result | None) -> int | float:
-        """Keep a permutation if it is the best so far, then polish it; return the cost in the end."""
-        cost = self.keep(permutation, relaxed)
-        interrupted = relaxed is not None and relaxed.status is Status.INTERRUPTED
-        if not self.polish or interrupted:
-            return cost
-        return self.keep(swap_descent(self.instance, permutation, deadline=self.deadline), relaxed)
+    def take(self, task: Task, outcome: Outcome) -> bool:
+        """Add the outcome of an episode, and say whether the search is over."""
+        self.starts += task.incumbent is None
+        self.restarts += outcome.restarts
+        cost = self.offer(outcome)
+        row = QAPTraceRow(len(self.rows) + 1, perf_counter() - self.begin, cost, self.best.cost)  # pyright: ignore
+        self.rows.append(row)
+        asked = self.callback is not None and self.callback(row)
+        self.status = self.reached() or (QAPStatus.CALLBACK if asked else None)
+        return self.status is not None
 
-    def keep(self, permutation: np.ndarray, relaxed: Result | None) -> int | float:
-        """Remember a permutation if it is the best so far; return its cost."""
-        cost = self.instance.cost(permutation)
-        if self.best is None or cost < self.best[0]:
-            self.best = (cost, permutation, relaxed)
-        return cost
+    def glimpse(self, outcome: Outcome) -> None:
+        """Remember what an episode has found before it ends."""
+        self.glimpsed = self.better(self.glimpsed, self.rated(outcome))
+
+    def offer(self, outcome: Outcome) -> int | float:
+        """Keep what an episode has found if it is the best so far, then polish it; return the cost in the end."""
+        found, before = self.rated(outcome), self.best
+        self.best = self.better(before, found)
+        if self.polish and (not self.endless or self.best is found):
+            polished = swap_descent(self.instance, found.permutation, deadline=self.deadline)
+            found = found._replace(cost=self.instance.cost(polished), permutation=polished)
+            self.best = self.better(self.best, found)
+        self.seen.add(found.permutation.tobytes())
+        return found.cost
+
+    def rated(self, outcome: Outcome) -> _Best:
+        point, iterations = outcome.point, outcome.iterations
+        if point is None and self.best is not None:  # a kick: the start is that of the permutation that was kicked
+            point, iterations = self.best.point, self.best.iterations
+        return _Best(self.instance.cost(outcome.permutation), outcome.permutation, point, iterations)
+
+    @staticmethod
+    def better(one: _Best | None, other: _Best | None) -> _Best | None:
+        """Return the one with the smaller cost, the first if they are equal."""
+        if one is None or other is None:
+            return one or other
+        return other if other.cost < one.cost else one
 
     def reached(self) -> QAPStatus | None:
         """Return the status if the search may end now: not before there is an answer."""
         if self.best is None:
             return None
-        cost, instance = self.best[0], self.instance
+        cost, instance = self.best.cost, self.instance
         if instance.proven and instance.best_known is not None and cost <= instance.best_known:
             return QAPStatus.OPTIMAL
         if self.target is not None and cost <= self.target:
