@@ -4,7 +4,32 @@
 `run(record, quick, report)`, `tables(record)` and `figure(record)`, and a line in `registry`.
 """
 
-registry: dict[str, str] = {
-    "core": "iterations, gradients and seconds to a given suboptimality on three problems, against four libraries",
-    "overhead": "seconds per iteration, against a bare NumPy loop and copt; a batch of problems against a loop",
+from typing import NamedTuple
+
+
+class Benchmark(NamedTuple):
+    """Where a benchmark is and what it measures.
+
+    `by_instance` says that it goes through instances of QAPLIB: its `run` also takes the names of some of them, and the
+    record is saved after every one, as all of them take hours.
+    """
+
+    module: str
+    about: str
+    by_instance: bool = False
+
+
+registry: dict[str, Benchmark] = {
+    "core": Benchmark(
+        "core", "iterations, gradients and seconds to a given suboptimality on three problems, against four libraries"
+    ),
+    "overhead": Benchmark(
+        "overhead", "seconds per iteration, against a bare NumPy loop and copt; a batch of problems against a loop"
+    ),
+    "relax": Benchmark(
+        "qap.relax", "seconds to a stationary point of the relaxed QAP, and its rounded cost, against Frank-Wolfe", True
+    ),
+    "multistart": Benchmark(
+        "qap.multistart", "cost of the best permutation in equal time, without local search, against SciPy's FAQ", True
+    ),
 }

@@ -20,7 +20,7 @@ def test_no_source_file_is_longer_than_400_lines():
 def test_every_file_of_the_benchmarks_travels_in_the_wheel():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     carried = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    files = sorted(f"benchmarks/{path.name}" for path in (ROOT / "benchmarks").glob("*.py"))
+    files = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "benchmarks").rglob("*.py"))
     assert carried == {name: f"trisplit/{name}" for name in files}
 
 

@@ -4,6 +4,7 @@ import json
 from importlib import import_module
 from math import isfinite
 
+import numpy as np
 import pytest
 
 import trisplit
@@ -11,6 +12,8 @@ from trisplit.cli import run
 
 bench = import_module("trisplit.cli.bench")  # in `trisplit.cli` the name is that of the command
 overhead, core, machine = (bench.sibling(name) for name in ("overhead", "core", "machine"))
+relax, multistart = (bench.find(name) for name in ("relax", "multistart"))
+instances, goals = bench.sibling("qap.instances"), bench.sibling("qap.goals")
 
 
 def positive(numbers):
@@ -151,3 +154,130 @@ def test_a_figure_is_drawn_where_matplotlib_is_installed(tmp_path, monkeypatch, 
     assert run(["bench", "overhead", "--quick", "--out", str(tmp_path)]) == 0
     assert "trisplit[plot]" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["overhead.json"]
+
+
+def test_relax_runs_every_method_from_every_point(tmp_path, capsys):
+    assert run(["bench", "relax", "--quick", "--out", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    record = json.loads((tmp_path / "relax.json").read_text())
+    common(record)
+    rows = [relax.Run._make(row) for row in record["rows"]]
+    assert record["columns"] == list(relax.Run._fields)
+    expected = {(n, s, m) for n in instances.QUICK for s in range(relax.QUICK_SEEDS) for m in relax.METHODS}
+    assert {(row.instance, row.seed, row.method) for row in rows} == expected
+    assert len(rows) == len(expected)
+    assert positive(row.seconds for row in rows)
+    assert all(row.converged for row in rows if row.method == relax.OURS)
+    assert all(max(row.infeasibility, row.nonstationarity) <= 1.01e-5 for row in rows if row.converged)
+    assert all(row.seconds == relax.QUICK_CAP for row in rows if not row.converged)
+    assert record["missing"] == record["goals"] == []
+    assert sorted(path.name for path in tmp_path.glob("*.json")) == ["relax.json"]
+    for name in relax.METHODS:
+        assert name.split(",")[0] in out
+
+
+def test_multistart_searches_with_every_method_in_every_budget(tmp_path, capsys):
+    assert run(["bench", "multistart", "--quick", "--out", str(tmp_path), "--instances", "nug12, chr12a,nug12"]) == 0
+    out = capsys.readouterr().out
+    record = json.loads((tmp_path / "multistart.json").read_text())
+    common(record)
+    rows = [multistart.Search._make(row) for row in record["rows"]]
+    expected = {(n, b, m) for n in ("nug12", "chr12a") for b in multistart.QUICK_BUDGETS for m in multistart.METHODS}
+    assert {(row.instance, row.budget, row.method) for row in rows} == expected
+    assert len(rows) == len(expected)
+    for row in rows:
+        assert row.starts >= 1
+        assert row.gap == instances.relative(row.cost, trisplit.qap.load(row.instance).best_known) >= 0
+    for word in (*multistart.METHODS, "nug", "chr"):
+        assert word in out
+
+
+@pytest.mark.parametrize("name", ["nug12", "chr12a", "had12", "esc16f"])
+def test_frank_wolfe_with_scipys_solver_takes_the_steps_of_the_packages(name):
+    instance = trisplit.qap.load(name)
+    x0 = trisplit.qap.initial_point(instance.n, np.random.default_rng(0))
+    z, iterations = relax.frank_wolfe(relax.objective(instance), x0, 1e-3, 10_000, 10.0)
+    same = trisplit.qap.relax(instance, method="fw", x0=x0, tol=0, max_iter=iterations)
+    assert same.nit == iterations
+    assert abs(z - same.x).max() <= 1e-9
+    # `relax` looks at fewer iterates, so it cannot stop earlier.
+    assert max(relax.errors(instance, z)) <= 1e-3
+    assert trisplit.qap.relax(instance, method="fw", x0=x0, tol=1e-3).nit >= iterations
+
+
+def test_the_errors_that_relax_computes_are_those_of_the_certificate():
+    instance = trisplit.qap.load("nug12")
+    res = trisplit.qap.relax(instance, split=2, tol=1e-3, rng=0)
+    infeasibility, nonstationarity = relax.errors(instance, res.x)
+    assert infeasibility == pytest.approx(res.certificate.infeasibility / 12**0.5, abs=1e-12)
+    assert nonstationarity == pytest.approx(abs(res.certificate.stationarity) / max(res.fun, 1), abs=1e-12)
+
+
+def test_a_run_that_does_not_arrive_counts_with_the_cap():
+    row = relax.measure(relax.PLAIN, trisplit.qap.load("bur26a"), 0, np.full((26, 26), 1 / 26) + np.eye(26), 0.01)
+    assert not row.converged
+    assert row.seconds == 0.01
+
+
+def test_the_standard_error_is_that_of_the_seeds_alone():
+    mean, spread = relax.mean_and_error({"a": [0.0, 2.0], "b": [5.0, 5.0]})
+    assert mean == 3.0
+    assert spread == pytest.approx(0.5)  # the mean over seeds of a has the variance 1, that of b 0
+
+
+def test_the_instances_of_the_paper_are_of_18_families():
+    assert len(instances.PAPER) == 134
+    assert len({instances.family(name) for name in instances.PAPER}) == 18
+
+
+def test_goals_are_for_all_instances():
+    assert "holds" not in goals.goal("ratio", 0.1, whole=False, at_most=0.2)
+    assert goals.goal("ratio", 0.1, whole=True, at_most=0.2)["holds"]
+    assert not goals.goal("number", 120, whole=True, at_least=125)["holds"]
+    assert goals.table([goals.goal("number", 120, whole=True, at_least=125)]).rows == [
+        ["number", "120", ">= 125", "no"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["relax", "--instances", "nug12,nug31"], "nug31"), (["core", "--instances", "nug12"], "relax, multistart")],
+)
+def test_instances_that_cannot_be_are_refused_in_one_line(arguments, said, tmp_path, capsys):
+    assert run(["bench", *arguments, "--out", str(tmp_path / "out")]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert said in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("name", "function"), [("relax", "race"), ("multistart", "measure")])
+def test_ctrl_c_keeps_the_instances_that_are_done(name, function, tmp_path, monkeypatch, capsys):
+    module = bench.find(name)
+    work = getattr(module, function)
+
+    def interrupted(*arguments, **options):
+        if any(getattr(one, "name", None) == "rou12" for one in arguments):
+            raise KeyboardInterrupt
+        return work(*arguments, **options)
+
+    monkeypatch.setattr(module, function, interrupted)
+    assert run(["bench", name, "--quick", "--out", str(tmp_path), "--instances", "esc16f,rou12"]) == 130
+    out, err = capsys.readouterr()
+    assert "1 instances" in out
+    assert f"{name}.partial.json" in err
+    assert [path.name for path in tmp_path.iterdir()] == [f"{name}.partial.json"]
+    rows = json.loads((tmp_path / f"{name}.partial.json").read_text())["rows"]
+    assert {row[0] for row in rows} == {"esc16f"}
+
+
+def test_goals_are_shown_for_some_instances_but_not_aimed_at(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(relax, "CAP", 1.0)
+    monkeypatch.setattr(relax, "SEEDS", 1)
+    monkeypatch.setattr(multistart, "BUDGETS", (0.05, 0.1))
+    for name in ("relax", "multistart"):
+        assert run(["bench", name, "--out", str(tmp_path), "--instances", "chr12a"]) == 0
+        assert "what was aimed at" in capsys.readouterr().out
+        found = json.loads((tmp_path / f"{name}.json").read_text())["goals"]
+        assert found
+        assert not any("holds" in one for one in found)

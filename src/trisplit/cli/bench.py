@@ -20,35 +20,55 @@ PACKAGE = "trisplit.benchmarks"
 
 
 def bench(
-    name: Annotated[str, typer.Argument(metavar="core|overhead", help="Which benchmark.")],
+    name: Annotated[str, typer.Argument(metavar="core|overhead|relax|multistart", help="Which benchmark.")],
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, in seconds: shows that it works.")] = False,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write NAME.json and NAME.png.")] = Path("bench"),
+    instances: Annotated[
+        str | None, typer.Option(metavar="NAME,NAME", help="relax, multistart: these instances alone.")
+    ] = None,
 ) -> None:
     """Compare speed with other libraries: print the ratios, write them as JSON and a figure."""
     benchmark = find(name)
+    options = {} if instances is None else {"instances": chosen(name, instances)}
     make_folder(out)
     record: dict[str, Any] = {"benchmark": name, "quick": quick, **sibling("machine").describe()}
+    partial = Partial(out, name, record) if package().registry[name].by_instance else None
     interrupted = False
     try:
         with Display(name) as report:
-            benchmark.run(record, quick, report)
+            benchmark.run(record, quick, report if partial is None else partial.kept_by(report), **options)
     except KeyboardInterrupt:
         interrupted = True
     if not interrupted:
         write(out, name, record, benchmark)
     show(benchmark.tables(record) if "settings" in record else [], record["missing"])
     if interrupted:
-        print("trisplit: interrupted; the tables show what was done, no file was written", file=sys.stderr)
+        kept = "no file was written" if partial is None or not partial.save() else f"{partial.path} keeps it"
+        print(f"trisplit: interrupted; the tables show what was done, {kept}", file=sys.stderr)
         raise typer.Exit(130)
+    if partial is not None:
+        partial.path.unlink(missing_ok=True)
     typer.echo(f"written to {out}")
 
 
 def find(name: str) -> ModuleType:
     """Return the module of a benchmark."""
-    names = list(package().registry)
-    if name not in names:
-        raise InputError(f"there is no benchmark {name!r}; choose one of {', '.join(names)}")
-    return sibling(name)
+    registry = package().registry
+    if name not in registry:
+        raise InputError(f"there is no benchmark {name!r}; choose one of {', '.join(registry)}")
+    return sibling(registry[name].module)
+
+
+def chosen(name: str, instances: str) -> list[str]:
+    """Return the names of the instances, each once, if the benchmark takes some and they all exist."""
+    registry = package().registry
+    if not registry[name].by_instance:
+        takers = ", ".join(other for other in registry if registry[other].by_instance)
+        raise InputError(f"--instances is for {takers}, not for {name}; leave it out")
+    names = list(dict.fromkeys(part.strip() for part in instances.split(",")))
+    for one in names:
+        trisplit.qap.load(one)
+    return names
 
 
 def sibling(name: str) -> ModuleType:
@@ -84,14 +104,48 @@ def make_folder(folder: Path) -> None:
 def write(folder: Path, name: str, record: dict[str, Any], benchmark: ModuleType) -> None:
     """Write the record as JSON, and the figure where matplotlib is installed."""
     report = sibling("report")
+    save(folder / f"{name}.json", record)
     try:
-        report.write_json(folder / f"{name}.json", record)
         if find_spec("matplotlib") is None:
             print("no figure: matplotlib is not installed; pip install 'trisplit[plot]'", file=sys.stderr)
         else:
             report.save_figure(folder / f"{name}.png", benchmark.figure(record))
     except OSError as error:
-        raise InputError(f"--out {folder} cannot be written to ({error.strerror}); choose another path") from error
+        raise unwritable(folder, error) from error
+
+
+def save(path: Path, record: dict[str, Any]) -> None:
+    """Write the record as JSON."""
+    try:
+        sibling("report").write_json(path, record)
+    except OSError as error:
+        raise unwritable(path.parent, error) from error
+
+
+def unwritable(folder: Path, error: OSError) -> InputError:
+    return InputError(f"--out {folder} cannot be written to ({error.strerror}); choose another path")
+
+
+class Partial:
+    """NAME.partial.json: what a benchmark of hours has measured so far, until NAME.json is there."""
+
+    def __init__(self, folder: Path, name: str, record: dict[str, Any]) -> None:
+        self.path, self.record = folder / f"{name}.partial.json", record
+
+    def save(self) -> bool:
+        """Write what there is, and say whether there was anything."""
+        if self.record.get("rows"):
+            save(self.path, self.record)
+        return bool(self.record.get("rows"))
+
+    def kept_by(self, report: Callable[[str, float], None]) -> Callable[[str, float], None]:
+        """Return a report that saves first."""
+
+        def saving(text: str, done: float) -> None:
+            self.save()
+            report(text, done)
+
+        return saving
 
 
 def show(tables: list[Any], missing: list[str]) -> None:
