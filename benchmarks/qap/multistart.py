@@ -31,7 +31,10 @@ BUDGETS, QUICK_BUDGETS = (1.0, 5.0), (0.05, 0.1)  # seconds
 SEED = 0
 FAQ, PURE, OURS = "restarted FAQ", "TOS multi-start", "TOS with faces"
 # What `solve` is told in each of its two roles
-OPTIONS: dict[str, dict[str, Any]] = {PURE: {"polish": False}, OURS: {"polish": False}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    PURE: {"polish": False, "faces": False, "workers": 1},
+    OURS: {"polish": False, "workers": 1},
+}
 METHODS = {
     FAQ: "scipy.optimize.quadratic_assignment(method='faq'), then with P0='randomized' until time is up",
     **{name: f"solve({', '.join(f'{key}={value}' for key, value in OPTIONS[name].items())})" for name in OPTIONS},
