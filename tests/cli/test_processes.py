@@ -65,14 +65,14 @@ SOLVING = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits SIGINT ignored
 from trisplit import cli
-from trisplit.qap import relaxation
-tos = relaxation.tos
-def announced(*arguments, **options):
-    for state in tos(*arguments, **options):
-        if state.t == 3:
-            print("solving", file=sys.stderr, flush=True)
-        yield state
-relaxation.tos = announced
+from trisplit.qap.engine import Engine
+advance, told = Engine.advance, []
+def announced(engine, iterations):
+    advance(engine, iterations)
+    if engine.t >= 3 and not told:
+        told.append(1)
+        print("solving", file=sys.stderr, flush=True)
+Engine.advance = announced
 cli.main(sys.argv[1:])
 """
 

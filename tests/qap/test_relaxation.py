@@ -84,8 +84,9 @@ def test_splitting_is_the_driver_of_minimize():
     f = Objective(nug12.A.astype(float), nug12.B.astype(float))
     one = relax(nug12, split=2, x0=X, max_iter=50, tol=0, step=1e-4)
     other = ts.minimize(f, X, [ts.terms.Box(0, 1), ts.terms.UnitSums()], max_iter=50, tol=0, step=1e-4)
-    assert np.array_equal(one.x, other.x)
-    assert one.certificate == other.certificate
+    np.testing.assert_allclose(one.x, other.x, atol=1e-12)  # compiled and plain
+    np.testing.assert_allclose(one.certificate[:2], other.certificate[:2], rtol=1e-9)
+    assert one.certificate.kind == other.certificate.kind == "gap"
 
 
 @pytest.mark.parametrize(("split", "order"), PROJECTIONS)

@@ -5,7 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from trisplit.qap import Instance, QAPStatus, load, solve, solver
+from trisplit.qap import Instance, QAPStatus, load, search, solve, solver
+from trisplit.qap.engine import Engine
 
 NUG12, ESC16F = load("nug12"), load("esc16f")
 
@@ -157,20 +158,35 @@ def test_ctrl_c_while_polishing_keeps_the_rounded_permutation(monkeypatch):
 
 
 def test_ctrl_c_while_relaxing_keeps_the_best_start(monkeypatch):
-    relax, calls = solver.relax, []
+    run, calls = search.run_episode, []
 
-    def relax_twice(*arguments, **options):
+    def run_twice(*arguments, **options):
         calls.append(1)
-        return interrupt() if len(calls) == 3 else relax(*arguments, **options)
+        return interrupt() if len(calls) == 3 else run(*arguments, **options)
 
-    monkeypatch.setattr(solver, "relax", relax_twice)
-    res = solve(random_instance(), starts=9, rng=0)
+    monkeypatch.setattr(search, "run_episode", run_twice)
+    res = solve(random_instance(), starts=9, rng=0, workers=1)
     assert res.status is QAPStatus.INTERRUPTED
     assert len(res.trace) == 2
     assert res.cost == solve(random_instance(), starts=2, rng=0).cost
-    monkeypatch.setattr(solver, "relax", interrupt)
+    monkeypatch.setattr(search, "run_episode", interrupt)
     with pytest.raises(KeyboardInterrupt):  # there is no answer yet
-        solve(random_instance())
+        solve(random_instance(), workers=1)
+
+
+def test_ctrl_c_in_the_first_start_rounds_what_there_is(monkeypatch):
+    advance, calls = Engine.advance, []
+
+    def twice(self, iterations):
+        calls.append(1)
+        return interrupt() if len(calls) == 3 else advance(self, iterations)
+
+    monkeypatch.setattr(Engine, "advance", twice)
+    res = solve(load("sko100a"), rng=0, workers=1)
+    assert res.status is QAPStatus.INTERRUPTED
+    assert res.cost == load("sko100a").cost(res.permutation)
+    assert res.relaxation is not None
+    assert res.relaxation.nit == 2
 
 
 def test_result_is_one_by_one():

@@ -1,4 +1,4 @@
-"""trisplit solve: relax, round and polish one quadratic assignment problem."""
+"""trisplit solve: relax and round one quadratic assignment problem, restart on faces, and polish."""
 
 import json
 import os
@@ -20,6 +20,7 @@ def solve(
     starts: Annotated[int | None, typer.Option(min=1, help="Starts [default: 10, or until the time limit].")] = None,
     polish: Annotated[bool, typer.Option("--polish/--no-polish", help="Improve by exchanges of pairs.")] = True,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")] = 0,
+    workers: Annotated[int | None, typer.Option(min=1, help="Threads [default: all cores].")] = None,
     target: Annotated[float | None, typer.Option(help="Stop at this cost.")] = None,
     json_path: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
 ) -> None:
@@ -34,6 +35,7 @@ def solve(
             polish=polish,
             time_limit=time_limit,
             target=target,
+            workers=workers,
             rng=seed,
             callback=display.update,
         )
@@ -102,7 +104,7 @@ class Display:
             row.start / self.starts if self.starts else 0.0,
             row.seconds / self.time_limit if self.time_limit else 0.0,
         )
-        self.bar.update(self.task, completed=min(used, 1.0), description=f"start {row.start}, best cost {row.best:,}")
+        self.bar.update(self.task, completed=min(used, 1.0), description=f"best cost {row.best:,}, {row.start} done")
 
 
 def show(instance: qap.Instance, result: qap.QAPResult) -> None:
@@ -121,11 +123,17 @@ def show(instance: qap.Instance, result: qap.QAPResult) -> None:
         stationarity = abs(certificate.stationarity) / max(relaxed.fun, 1.0)
         infeasibility = certificate.infeasibility / instance.n**0.5
         table.add_row("certificate", f"stationarity {stationarity:.1e}, infeasibility {infeasibility:.1e} (relaxation)")
-    table.add_row("time", f"{result.elapsed:.2f} s, {len(result.trace)} start{'s' * (len(result.trace) != 1)}")
+    work = f"{counted(result.starts, 'start')}, {counted(result.restarts, 'restart')} on faces"
+    table.add_row("time", f"{result.elapsed:.2f} s, {work}")
     table.add_row("status", result.message)
     console = Console(highlight=False, markup=False, emoji=False)  # a file name is no markup
     console.print(table)
     console.print("permutation (counted from 0): " + " ".join(map(str, result.permutation.tolist())), soft_wrap=True)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def write_json(path: Path, instance: qap.Instance, result: qap.QAPResult) -> None:
@@ -148,7 +156,7 @@ def write_json(path: Path, instance: qap.Instance, result: qap.QAPResult) -> Non
         "status": result.status.name,
         "seconds": result.elapsed,
         "seed": result.seed,
-        "starts": len(result.trace),
+        "starts": result.starts,
         "version": trisplit.__version__,
     }
     try:

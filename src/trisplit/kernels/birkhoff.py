@@ -285,8 +285,8 @@ def run_iterations(
 def certify_state(state: np.ndarray, scalars: np.ndarray, gamma: float, sums: np.ndarray) -> tuple[float, float]:
     """Return an upper bound on the gap of the last iterate z, and its distance to unit row and column sums.
 
-    The bound is that of `certificates.py`, where d has the other sign. The smaller of the supports of row-stochastic and
-    of column-stochastic matrices counts.
+    The bound is that of `certificates.py`, where d has the other sign. The smaller support of row-stochastic and
+    column-stochastic matrices counts.
     """
     y, z, u, d = state[Y], state[int(scalars[PLACE])], state[U], state[D]
     n = y.shape[0]

@@ -84,8 +84,13 @@ class Episodes:
 
         rng = np.random.default_rng(task.seed)
         if task.incumbent is None:
-            point, iterations = self.start(task, rng, over)
-            p = round_to_permutation(point).astype(np.int64)
+            try:
+                self.start(task, rng, over)
+            except KeyboardInterrupt:
+                if found is not None and self.engine.t:
+                    found(self.rounded())
+                raise
+            p, point, iterations, _ = self.rounded()
         else:
             point, iterations, p = None, 0, task.incumbent.astype(np.int64)
         if found is not None:
@@ -101,8 +106,13 @@ class Episodes:
         """How many rows a kick sets free."""
         return max(2, min(self.n // 2, MAX_KICK))
 
-    def start(self, task: Task, rng: np.random.Generator, over: Callable[[], bool]) -> tuple[np.ndarray, int]:
-        """Iterate from the start that the task says until the tolerance holds; return z and how many iterations."""
+    def rounded(self) -> Outcome:
+        """Return the permutation next to the point where the engine is."""
+        z = self.engine.z.copy()
+        return Outcome(round_to_permutation(z).astype(np.int64), z, self.engine.t, 0)
+
+    def start(self, task: Task, rng: np.random.Generator, over: Callable[[], bool]) -> None:
+        """Iterate from the start that the task says until the tolerance holds."""
         engine, chunk, look = self.engine, 1, 1
         engine.start(starting_point(self.n, task.number, rng) if task.x0 is None else task.x0, self.gamma)
         while True:
@@ -118,7 +128,6 @@ class Episodes:
                 bound, distance = engine.certify()
                 if max(bound / max(engine.value, 1.0), distance / self.n**0.5) <= task.tol:
                     break
-        return engine.z.copy(), engine.t
 
     def search_faces(
         self,
