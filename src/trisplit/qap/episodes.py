@@ -153,6 +153,16 @@ class Episodes:
         return int(counts[1])
 
 
+def load_kernels(faces: bool) -> None:
+    """Load, or compile, what episodes call: once, before several threads would all do it."""
+    from trisplit.kernels import birkhoff
+    from trisplit.kernels import faces as on_faces
+
+    birkhoff.engine("f8")
+    if faces:
+        on_faces.engine()
+
+
 def starting_point(n: int, number: int, rng: np.random.Generator) -> np.ndarray:
     """Return a random matrix with unit row and column sums, from the family that the number of the start says.
 

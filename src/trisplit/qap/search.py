@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from trisplit.errors import InputError
-from trisplit.qap.episodes import Found, Outcome, Task, run_episode, run_remote
+from trisplit.qap.episodes import Found, Outcome, Task, load_kernels, run_episode, run_remote
 from trisplit.qap.instance import Instance
 
 FRESH = 0.5  # the share of new starts among the episodes of a search without end
@@ -87,6 +87,7 @@ class Search:
                 break
 
     def run_on_threads(self, slots: int) -> None:
+        load_kernels(self.plan.faces)
         stop, lock = Event(), Lock()
 
         def found(outcome: Outcome) -> None:
