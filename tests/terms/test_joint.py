@@ -1,6 +1,6 @@
 """A joint oracle minimises <u, x> + g(x) + h(x) over both domains, and its support is not below the true one."""
 
-from itertools import product
+from itertools import permutations, product
 from math import inf
 
 import numpy as np
@@ -25,6 +25,7 @@ from trisplit.terms import (
     Zero,
     assignment,
     find_joint_oracle,
+    joint,
     joint_oracles,
 )
 
@@ -221,3 +222,35 @@ def test_other_parameters_have_no_oracle(g, h):
 def test_assignment_needs_a_square_matrix(shape):
     with pytest.raises(InputError, match="`u` must be a square matrix"):
         assignment(np.zeros(shape))
+
+
+class OtherLap:
+    """The package lap installs a module of the same name, without `lapjvr`."""
+
+
+@pytest.mark.parametrize("module", ["lapx", None, OtherLap])
+@quick
+@given(data=st.data(), dtype=st.sampled_from([np.float32, np.float64]))
+def test_every_assignment_solver_finds_the_cheapest_permutation(module, data, dtype):
+    n = data.draw(st.integers(1, 5))
+    u = data.draw(directions((n, n), dtype))
+    u.setflags(write=False)
+    if module == "lapx" and not hasattr(joint._lap(), "lapjvr"):
+        pytest.skip("lapx is not installed")
+    with pytest.MonkeyPatch.context() as patch:
+        if module != "lapx":
+            patch.setattr(joint, "_lap", lambda: module)
+        X = assignment(u)
+    assert X.dtype == dtype
+    assert np.array_equal(X.sum(axis=0), np.ones(n))
+    assert np.array_equal(X.sum(axis=1), np.ones(n))
+    cheapest = min(sum(float(u[i, p[i]]) for i in range(n)) for p in permutations(range(n)))
+    assert (X * u.astype(float)).sum() == pytest.approx(cheapest, abs=1e-12)
+
+
+@pytest.mark.parametrize("bad", [np.nan, -inf])
+def test_no_assignment_is_made_up_for_costs_that_are_not_numbers(bad):
+    with pytest.raises(ValueError, match="invalid numeric entries"):
+        assignment(np.array([[0.0, bad, 1.0], [1.0, 0.0, 2.0], [2.0, 1.0, 0.0]]))
+    forbidden = assignment(np.array([[inf, 1.0], [1.0, inf]]))
+    assert np.array_equal(forbidden, [[0, 1], [1, 0]])

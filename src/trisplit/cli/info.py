@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import trisplit
 
-PACKAGES = ("numpy", "scipy", "numba", "array-api-compat", "threadpoolctl", "typer", "rich")
+PACKAGES = ("numpy", "scipy", "numba", "lapx", "array-api-compat", "threadpoolctl", "typer", "rich")
 ARRAY_LIBRARIES = ("numpy", "torch", "jax", "cupy")
 
 

@@ -7,8 +7,8 @@ from time import perf_counter
 import numpy as np
 
 from trisplit.algorithms.state import State
-from trisplit.arrays import eps, none_if_failed
-from trisplit.certificates import recompute
+from trisplit.arrays import eps, none_if_failed, norm
+from trisplit.certificates import certify, objective, recompute
 from trisplit.driver import Driver, Measured
 from trisplit.problem import Problem
 from trisplit.qap.objective import Objective, Tangent
@@ -137,12 +137,12 @@ class Engine:
 class RelaxDriver(Driver):
     """The driver of `relax`: stops on the gap of the original f, whatever form of it the iteration uses.
 
-    While an engine iterates, a look takes the bound that needs no oracle, and the gap, an assignment problem, only
+    While a splitting iterates, a look takes the bound that needs no oracle, and the gap, an assignment problem, only
     confirms.
     """
 
     engine: Engine | None = None
-    same_f = True  # whether the iteration uses the f of the problem
+    form: Problem | None = None  # what a splitting without engine iterates on
 
     def states(self, engine: Engine) -> Iterator[State]:
         """Let the engine iterate from one look to the next."""
@@ -160,14 +160,17 @@ class RelaxDriver(Driver):
             yield engine.last()
 
     def _measure(self, state: State) -> Measured | None:
-        if self.engine is None:
-            return super()._measure(state if self.same_f else recompute(self.problem, state, "gap"))
-        bound, distance = self.engine.certify()
-        if not (isfinite(bound) and isfinite(distance) and isfinite(self.engine.value)):
+        if self.engine is not None:
+            fun, (bound, distance) = self.engine.value, self.engine.certify()
+        elif self.form is not None:
+            fun, bound = objective(self.form, state), certify(self.form, state, "bound").stationarity
+            distance = norm(state.z - SPLITS[2][1].prox(state.z, 1.0))
+        else:
+            return super()._measure(state)
+        if not (isfinite(bound) and isfinite(distance) and isfinite(fun)):
             return None
-        certificate = Certificate(bound, distance, "bound")
-        errors = self.errors(Certificate(bound / SLACK, distance, "bound"), self.engine.value, state.z)
-        return Measured(state, self.engine.value, certificate, max(errors))
+        errors = self.errors(Certificate(bound / SLACK, distance, "bound"), fun, state.z)
+        return Measured(state, fun, Certificate(bound, distance, "bound"), max(errors))
 
     def measure_anew(self, state: State) -> Measured | None:
         """Return the state with the gap of the original f."""

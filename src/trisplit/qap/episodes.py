@@ -15,6 +15,7 @@ from threadpoolctl import ThreadpoolController
 
 from trisplit.qap.engine import CHUNK_SECONDS, Engine
 from trisplit.qap.instance import Instance
+from trisplit.qap.matrices import as_dense
 from trisplit.qap.objective import Objective
 from trisplit.qap.rounding import round_to_permutation
 from trisplit.steps import Adaptive
@@ -62,7 +63,7 @@ class Episodes:
     instance: Instance
 
     def __post_init__(self) -> None:
-        A, B = (M.astype(float) for M in (self.instance.A, self.instance.B))
+        A, B = (as_dense(M).astype(float) for M in (self.instance.A, self.instance.B))
         C = np.zeros((0, 0)) if self.instance.C is None else self.instance.C.astype(float)
         f = Objective(A, B, C if C.size else None)
         # The search takes sums and differences of costs: symmetric parts say the same with fewer products.

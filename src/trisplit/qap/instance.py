@@ -21,8 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trisplit.errors import InputError
+from trisplit.qap.matrices import Matrix, as_csr, as_dense, entries, is_sparse, stored
 
 _INT64 = np.iinfo(np.int64)
+# A digest makes that many rows of a sparse matrix dense at a time.
+HASHED_ROWS = 256
 
 
 @dataclass(frozen=True, eq=False)  # `==` on arrays has no single truth value: instances compare by identity
@@ -35,8 +38,9 @@ class Instance:
     ----------
     name : str
         What to call it in results and messages.
-    A, B : array_like, shape (n, n)
-        Real and finite. Kept as read-only copies: integers (and booleans) as int64, other numbers as float64.
+    A, B : array_like or scipy.sparse matrix, shape (n, n)
+        Real and finite. Kept as read-only copies: integers (and booleans) as int64, other numbers as float64; sparse
+        matrices of any format as csr arrays.
     best_known : int or float, optional
         The smallest cost known.
     proven : bool
@@ -59,8 +63,8 @@ class Instance:
     """
 
     name: str
-    A: np.ndarray = field(repr=False)
-    B: np.ndarray = field(repr=False)
+    A: Matrix = field(repr=False)
+    B: Matrix = field(repr=False)
     best_known: int | float | None = None
     proven: bool = False
     lower_bound: int | float | None = None
@@ -74,6 +78,8 @@ class Instance:
         self._set("A", _as_matrix(self.A, "A"))
         self._set("B", _as_matrix(self.B, "B", like=self.A))
         if self.C is not None:
+            if is_sparse(self.C):
+                raise InputError("`C` must be dense, got a sparse matrix; pass `C.toarray()`")
             self._set("C", _as_matrix(self.C, "C", like=self.A))
         for label in ("best_known", "lower_bound"):
             self._set(label, _as_value(getattr(self, label), label))
@@ -132,27 +138,32 @@ class Instance:
         True
         """
         p = as_permutation(permutation, self.n)
+        a, b = self._pairs(p)
+        linear = np.zeros(0, dtype=np.int64) if self.C is None else self.C[np.arange(self.n), p]
         if self._has_integers and not self._fits_int64:
-            return self._cost_in_python_numbers(p)
-        total = np.sum(self.A * self.B[p[:, None], p])
-        if self.C is not None:
-            total = total + np.sum(self.C[np.arange(self.n), p])
-        return total.item()
+            # Row by row, so that at most 2 n numbers of dense matrices exist as Python objects at a time.
+            quadratic = sum(sum(map(mul, x.tolist(), y.tolist())) for x, y in zip(a, b, strict=True))
+            return quadratic + sum(linear.tolist())
+        return (np.sum(a * b) + np.sum(linear)).item()
 
-    def _cost_in_python_numbers(self, p: NDArray[np.int64]) -> int | float:
-        # Row by row, so that at most 2 n numbers exist as Python objects at a time.
-        total = sum(sum(map(mul, self.A[i].tolist(), self.B[p[i], p].tolist())) for i in range(self.n))
-        if self.C is not None:
-            total += sum(self.C[np.arange(self.n), p].tolist())
-        return total
+    def _pairs(self, p: NDArray[np.int64]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the entries of A and of B that meet, in rows; of a sparse matrix only those that it stores."""
+        if is_sparse(self.A):
+            rows, columns, a = stored(self.A)
+            return a[None], entries(self.B, p[rows], p[columns])[None]
+        if is_sparse(self.B):
+            inverse = np.argsort(p)
+            rows, columns, b = stored(self.B)
+            return self.A[inverse[rows], inverse[columns]][None], b[None]
+        return self.A, self.B[p[:, None], p]
 
     def sha256(self) -> str:
         """Return a hex digest of the data: A, B and C with their shapes and kinds, not name or known values.
 
         It is the SHA-256 of, for A, B and (if given) C in turn, the ASCII line "LABEL KIND ROWS COLUMNS" with
         a line feed, KIND being `i` or `f`, followed by the entries row by row as little-endian int64 or
-        float64, negative zeros as zeros. So machine, memory order and the width of the integers that came do
-        not matter.
+        float64, negative zeros as zeros. So machine, memory order, the width of the integers that came and
+        whether a matrix is sparse do not matter.
 
         Returns
         -------
@@ -172,7 +183,9 @@ class Instance:
                 continue
             kind = M.dtype.kind
             digest.update(f"{label} {kind} {M.shape[0]} {M.shape[1]}\n".encode("ascii"))
-            digest.update((M + 0).astype(f"<{kind}8", order="C").tobytes())  # -0.0 + 0 is 0.0
+            for i in range(0, self.n, HASHED_ROWS):
+                rows = as_dense(M[i : i + HASHED_ROWS])
+                digest.update((rows + 0).astype(f"<{kind}8", order="C").tobytes())  # -0.0 + 0 is 0.0
         return digest.hexdigest()
 
 
@@ -228,35 +241,47 @@ def as_array(value: ArrayLike, name: str) -> np.ndarray:
         ) from error
 
 
-def _as_matrix(value: ArrayLike, name: str, *, like: np.ndarray | None = None) -> np.ndarray:
-    """Return a read-only, square, finite int64 or float64 copy, of the shape of `like`."""
-    array = as_array(value, name)
+def _as_matrix(value: ArrayLike, name: str, *, like: Matrix | None = None) -> Matrix:
+    """Return a read-only, square, finite int64 or float64 copy, of the shape of `like`; sparse if it came so."""
+    array: Matrix = value if is_sparse(value) else as_array(value, name)  # pyright: ignore[reportAssignmentType]
     if array.dtype.kind not in "biuf":
         raise InputError(
             f"`{name}` must be numeric, got dtype {array.dtype}; "
-            "pass a dense array of real numbers, integers within int64"
+            "pass an array or a scipy.sparse matrix of real numbers, integers within int64"
         )
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise InputError(f"`{name}` must be a square matrix, got shape {array.shape}; pass n rows of n numbers")
-    if array.size == 0:
+    if array.shape[0] == 0:
         raise InputError(f"`{name}` must not be empty, got shape {array.shape}; pass at least one row")
     if like is not None and array.shape != like.shape:
         raise InputError(
             f"`{name}` must have the shape of `A`, got {array.shape} against {like.shape}; "
             "pad the smaller matrix with zeros if there are fewer facilities than locations"
         )
-    if array.dtype.kind == "u" and int(array.max()) > _INT64.max:
-        raise InputError(f"`{name}` must fit int64, got {array.max()}; scale it or pass it as float64")
+    numbers = array.tocoo().data if is_sparse(array) else array  # pyright: ignore[reportAttributeAccessIssue]
+    if array.dtype.kind == "u" and numbers.size and int(numbers.max()) > _INT64.max:
+        raise InputError(f"`{name}` must fit int64, got {numbers.max()}; scale it or pass it as float64")
+    dtype = np.float64 if array.dtype.kind == "f" else np.int64
     with np.errstate(over="ignore"):  # a wider float beyond float64 becomes inf, which is refused below
-        matrix = np.array(array, dtype=np.float64 if array.dtype.kind == "f" else np.int64, order="C")
-    if not np.isfinite(matrix).all():
-        i, j = np.argwhere(~np.isfinite(matrix))[0]
-        raise InputError(
-            f"`{name}` must be finite, got {matrix[i, j]} at [{i}, {j}]; "
-            "replace it, a large finite number may stand for a forbidden pair"
-        )
-    matrix.setflags(write=False)
+        matrix = as_csr(array, dtype) if is_sparse(array) else np.array(array, dtype=dtype, order="C")
+    _require_finite(matrix, name)
+    for label in ("data", "indices", "indptr") if is_sparse(matrix) else ():
+        getattr(matrix, label).setflags(write=False)
+    if not is_sparse(matrix):
+        matrix.setflags(write=False)
     return matrix
+
+
+def _require_finite(matrix: Matrix, name: str) -> None:
+    rows, columns, values = stored(matrix) if is_sparse(matrix) else (None, None, matrix)
+    if np.isfinite(values).all():
+        return
+    first = np.argwhere(~np.isfinite(values))[0]
+    i, j = first if rows is None or columns is None else (rows[first[0]], columns[first[0]])
+    raise InputError(
+        f"`{name}` must be finite, got {values[tuple(first)]} at [{i}, {j}]; "
+        "replace it, a large finite number may stand for a forbidden pair"
+    )
 
 
 def _as_value(value: float | None, name: str) -> int | float | None:
@@ -272,6 +297,6 @@ def _as_value(value: float | None, name: str) -> int | float | None:
     return float(value)
 
 
-def max_abs(M: np.ndarray) -> int:
+def max_abs(M: Matrix) -> int:
     """Return the largest absolute value of a matrix as a Python int, without its fraction."""
     return max(-int(M.min()), int(M.max()))  # not np.abs: it leaves -2^63 negative

@@ -16,16 +16,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from trisplit.arrays import Array
-from trisplit.qap.spectra import (
-    Matrix,
-    as_csr,
-    centred,
-    eigenvalue_range,
-    is_sparse,
-    is_symmetric,
-    operator_range,
-    spectral_norm,
-)
+from trisplit.qap.matrices import Matrix, as_csr, centred, is_sparse, is_symmetric
+from trisplit.qap.spectra import eigenvalue_range, operator_range, spectral_norm
 
 # The Hessian of nonsymmetric matrices acts on n^2 numbers: up to the first size as a dense matrix, up to the second
 # by Lanczos iterations.

@@ -7,6 +7,7 @@ import numpy as np
 from trisplit.arrays import Array, all_finite, as_floating, to_numpy
 from trisplit.errors import InputError
 from trisplit.qap.instance import Instance, as_permutation
+from trisplit.qap.matrices import as_dense
 from trisplit.terms.joint import assignment
 
 
@@ -50,7 +51,7 @@ def swap_descent(instance: Instance, permutation: np.ndarray, *, deadline: float
     """
     p = as_permutation(permutation, instance.n)
     cost = instance.cost(p)
-    A, B = instance.A.astype(float), instance.B.astype(float)
+    A, B = (as_dense(M).astype(float) for M in (instance.A, instance.B))
     C = None if instance.C is None else instance.C.astype(float)
     while deadline is None or perf_counter() < deadline:
         deltas = swap_deltas(A, B[np.ix_(p, p)], None if C is None else C[:, p])

@@ -6,43 +6,14 @@ equal steps. A matrix on which they do not converge gets a bound that holds for 
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
 
-# A dense array or one of `scipy.sparse`; typed as NumPy's so that operators are known.
-Matrix: TypeAlias = np.ndarray
+from trisplit.qap.matrices import Matrix, as_dense, centred
 
 EXACT = 500
 # Lanczos iterations: their relative precision, and the restarts (20 products each) after which the bound stands in.
 PRECISION, RESTARTS = 1e-5, 200
-
-
-def is_sparse(M: object) -> bool:
-    """Return whether `M` is a matrix of `scipy.sparse`; dense ones do not load that library."""
-    return hasattr(M, "tocsr")
-
-
-def as_csr(M: Matrix) -> Matrix:
-    """Return a sparse matrix of any format as a csr array, without explicit zeros and duplicates."""
-    from scipy.sparse import csr_array
-
-    csr = csr_array(M, copy=True)
-    csr.sum_duplicates()
-    csr.eliminate_zeros()
-    return csr  # pyright: ignore[reportReturnType]
-
-
-def is_symmetric(M: Matrix) -> bool:
-    """Return whether M equals its transpose exactly."""
-    return (M != M.T).nnz == 0 if is_sparse(M) else bool(np.array_equal(M, M.T))  # pyright: ignore
-
-
-def centred(M: np.ndarray) -> np.ndarray:
-    """Return P M P with P = I - 1 1' / n: what is left of M when its row and column means are taken away."""
-    M = M - M.mean(axis=0)
-    M -= M.mean(axis=1, keepdims=True)
-    return M
 
 
 def spectral_norm(M: Matrix) -> float:
@@ -59,7 +30,7 @@ def spectral_norm(M: Matrix) -> float:
         return 0.0
     M = M.astype(np.float64) / scale  # so that squares neither overflow nor vanish
     if n <= EXACT:
-        return scale * float(np.linalg.norm(_dense(M), 2))
+        return scale * float(np.linalg.norm(as_dense(M), 2))
     square = _largest(lambda v: M.T @ (M @ v), n)
     return scale * (_norm_bound(M) if square is None else (1.0 + PRECISION) * abs(square) ** 0.5)
 
@@ -81,7 +52,7 @@ def eigenvalue_range(M: Matrix, *, centre: bool = False) -> tuple[float, float]:
     noise = n * float(np.finfo(M.dtype).eps)
     M = M.astype(np.float64) / scale
     if n <= EXACT:
-        spectrum = np.linalg.eigvalsh(centred(_dense(M)) if centre else _dense(M))
+        spectrum = np.linalg.eigvalsh(centred(as_dense(M)) if centre else as_dense(M))
         low, high = float(spectrum[0]), float(spectrum[-1])
     else:
         around = (lambda v: _minus_mean(M @ _minus_mean(v))) if centre else (lambda v: M @ v)
@@ -117,10 +88,6 @@ def _largest(matvec: Callable[[np.ndarray], np.ndarray], size: int) -> float | N
 
 def _minus_mean(v: np.ndarray) -> np.ndarray:
     return v - v.mean()
-
-
-def _dense(M: Matrix) -> np.ndarray:
-    return M.toarray() if is_sparse(M) else M  # pyright: ignore
 
 
 def _max_abs(M: Matrix) -> float:

@@ -7,6 +7,9 @@ and returns None where it does not apply. Both orders of a pair are looked up.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,15 +57,32 @@ def assignment(u: Array) -> Array:
     array([[0., 1.],
            [1., 0.]])
     """
-    from scipy.optimize import linear_sum_assignment  # a quarter of a second to import, needed by few
-
     if u.ndim < 2 or u.shape[-1] != u.shape[-2]:
         raise InputError(f"`u` must be a square matrix, got shape {tuple(u.shape)}; a permutation needs one")
     costs = to_numpy(u)
     X = np.zeros(u.shape)
     for place in np.ndindex(u.shape[:-2]):
-        X[place][linear_sum_assignment(costs[place])] = 1.0
+        X[place][_permutation(costs[place])] = 1.0
     return from_numpy(X, u)
+
+
+def _permutation(costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns of the cheapest assignment, by SciPy where the faster solver is missing."""
+    solver = getattr(_lap(), "lapjvr", None)
+    if solver is not None and np.isfinite(costs).all():  # what it makes of NaN is undefined; SciPy refuses it
+        return solver(costs, return_cost=False)
+    from scipy.optimize import linear_sum_assignment  # a quarter of a second to import, needed by few
+
+    return linear_sum_assignment(costs)
+
+
+@cache
+def _lap() -> ModuleType | None:
+    """Return the module of `lapx`; other distributions install one of the same name, without `lapjvr`."""
+    try:
+        return import_module("lap")
+    except ImportError:
+        return None
 
 
 def _birkhoff(batch_ndim: int) -> JointOracle:
