@@ -124,12 +124,13 @@ def product(matrices: np.ndarray, at: np.ndarray, w: np.ndarray, out: np.ndarray
 
 
 @compiled(fast=True)
-def gradient(u: np.ndarray, g0: np.ndarray, z: np.ndarray) -> float:
-    """Turn the product at z into the gradient 2 u + g0, and return f(z) without its constant."""
+def gradient(u: np.ndarray, g0: np.ndarray, z: np.ndarray, mu: float) -> float:
+    """Turn the product at z into the gradient 2 u + g0 - mu z, and return the value at z without its constant."""
     value = 0.0
+    mu = z.dtype.type(mu)
     for i in range(u.shape[0]):
         for j in range(u.shape[1]):
-            slope = 2 * u[i, j] + g0[i, j]
+            slope = 2 * u[i, j] + g0[i, j] - mu * z[i, j]
             u[i, j] = slope
             value += (slope + g0[i, j]) * z[i, j]
     return value / 2
@@ -205,6 +206,7 @@ def run_iterations(
     numbers: np.ndarray,
     scalars: np.ndarray,
     constant: float,
+    mu: float,
     split: int,
     adaptive: bool,
     first: float,
@@ -213,6 +215,8 @@ def run_iterations(
 ) -> None:
     """Iterate on `state`: as `tos.iterate`, with the decisions of `Adaptive.propose` and `judge`.
 
+    The objective is that of the tangent form less mu / 2 (||X||^2 - n).
+
     `matrices` are A and B' of the tangent form, and A' and B if these are not symmetric; `numbers` are gamma and the
     rule's memory; `scalars` are ||d||^2, whether there was an iteration, the place of z, f(z) and how many tests
     multiplied matrices.
@@ -220,6 +224,7 @@ def run_iterations(
     y, x, u, d, v, w, h = state[Y], state[X], state[U], state[D], state[V], state[W], state[H]
     totals, counts, before = vectors[SUMS], vectors[COUNTS], vectors[BEFORE]
     place = int(scalars[PLACE])
+    constant += mu / 2.0 * y.shape[0]
     for _ in range(iterations):
         z_old = state[place]
         place = 2 * Z + 1 - place
@@ -243,7 +248,7 @@ def run_iterations(
                 numbers[1] = size(z, y)
             change_row(numbers, primal, dual, move, first, dominance)
         product(matrices, z, w, u)
-        value = constant + gradient(u, g0, z)
+        value = constant + gradient(u, g0, z, mu)
         trial = numbers[0]
         while True:
             reflect(z, y, u, trial, trial / gamma, v)
@@ -261,7 +266,7 @@ def run_iterations(
             value_x = value
             if testable(gamma, square, value, numbers[2]):
                 product(matrices, d, w, h)
-                value_x = value + slope + inner(h, d)
+                value_x = value + slope + inner(h, d) - mu / 2.0 * square
                 scalars[TESTS] += 1.0
             else:
                 slope = 0.0
@@ -313,7 +318,7 @@ def certify_state(state: np.ndarray, scalars: np.ndarray, gamma: float, sums: np
 def engine(precision: str) -> "tuple[Callable[..., None], Callable[..., tuple[float, float]]]":
     """Return `run_iterations` and `certify_state`, compiled for "f4" or "f8"."""
     matrix, stack = f"{precision}[:,::1]", f"{precision}[:,:,::1]"
-    sizes = "f8,i8,b1,f8,f8,i8"
+    sizes = "f8,f8,i8,b1,f8,f8,i8"
     run = compiled(
         f"void({stack},{matrix},{stack},{matrix},f8[::1],f8[::1],{sizes})",
         calls=(change, change_row, testable, verdict),

@@ -1,13 +1,15 @@
 """The compiled twin of the splitting on the relaxed problem: the buffers, for the loops of `kernels/birkhoff.py`."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from math import isfinite
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
 from trisplit.algorithms.state import State
-from trisplit.arrays import eps, none_if_failed, norm
+from trisplit.arrays import Array, eps, none_if_failed, norm
 from trisplit.certificates import certify, objective, recompute
 from trisplit.driver import Driver, Measured
 from trisplit.problem import Problem
@@ -22,6 +24,7 @@ SPLITS = {
     2: (Box(0.0, 1.0), UnitSums()),
 }
 SLACK = 4.0  # near a stationary point the bound is rarely more than a few times the gap
+STAGE, POWER = 10, 6  # of the growing concavity
 CHUNK_SECONDS = 0.02  # of compiled iterations between two looks at the clock, and at Ctrl-C
 
 
@@ -67,7 +70,7 @@ class Engine:
         self.numbers = np.zeros(WIDTH)
         self.scalars = np.zeros(birkhoff.SCALARS)
         self._names = birkhoff
-        self.t = 0
+        self.t, self.mu = 0, 0.0
 
     def start(self, y0: np.ndarray, gamma: float | None = None) -> None:
         """Begin at y_1 = y0; a gamma from an earlier start saves measuring the first one."""
@@ -96,6 +99,7 @@ class Engine:
             self.numbers,
             self.scalars,
             self.constant,
+            self.mu,
             self.split,
             self.adaptive,
             change,
@@ -134,6 +138,47 @@ class Engine:
         return State(self.t, self.z.copy(), x, y - d, u, self.gamma, self.value, (), d)
 
 
+class Concavity(NamedTuple):
+    """How mu of f(X) - mu / 2 (||X||^2 - n) grows: to `final` within some iterations, in stages, most of it late."""
+
+    final: float
+    iterations: int
+
+    def at(self, t: int) -> float:
+        """Return mu after t iterations."""
+        grown = min(t // STAGE * STAGE / self.iterations, 1.0)
+        return self.final * grown**POWER
+
+
+@dataclass(frozen=True, eq=False)
+class Concave:
+    """f(X) - mu / 2 (||X||^2 - n), which equals f at permutations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> f = Concave(Objective(np.eye(2), np.eye(2)), 3.0)
+    >>> float(f.value(np.eye(2))), float(f.value(np.full((2, 2), 0.5)))
+    (2.0, 2.5)
+    """
+
+    f: Objective
+    mu: float
+
+    def value(self, X: Array) -> float:
+        return self.f.value(X) - self._bend(X)
+
+    def grad(self, X: Array) -> Array:
+        return self.f.grad(X) - self.mu * X
+
+    def value_and_grad(self, X: Array) -> tuple[float, Array]:
+        value, grad = self.f.value_and_grad(X)
+        return value - self._bend(X), grad - self.mu * X
+
+    def _bend(self, X: Array) -> float:
+        return self.mu / 2.0 * (float(np.vdot(X, X)) - X.shape[0])
+
+
 class RelaxDriver(Driver):
     """The driver of `relax`: stops on the gap of the original f, whatever form of it the iteration uses.
 
@@ -144,13 +189,18 @@ class RelaxDriver(Driver):
     engine: Engine | None = None
     form: Problem | None = None  # what a splitting without engine iterates on
 
-    def states(self, engine: Engine) -> Iterator[State]:
-        """Let the engine iterate from one look to the next."""
+    def states(self, engine: Engine, concavity: Concavity | None = None) -> Iterator[State]:
+        """Let the engine iterate from one look to the next; with a concavity, there is none before it has grown."""
         self.engine, chunk = engine, 1
+        if concavity is not None:
+            self.next_look = max(self.next_look, concavity.iterations)
         while True:
             while engine.t < min(self.next_look, self.max_iter):
                 begin = perf_counter()
                 iterations = min(chunk, self.next_look - engine.t, self.max_iter - engine.t)
+                if concavity is not None:
+                    engine.mu = concavity.at(engine.t)
+                    iterations = min(iterations, STAGE - engine.t % STAGE)
                 engine.advance(iterations)
                 end = perf_counter()
                 if iterations == chunk and end - begin < CHUNK_SECONDS / 2:

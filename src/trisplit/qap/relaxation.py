@@ -15,7 +15,7 @@ from trisplit.algorithms.tos import tos
 from trisplit.arrays import Array, all_finite, as_floating
 from trisplit.errors import InputError
 from trisplit.problem import Problem
-from trisplit.qap.engine import SPLITS, Engine, RelaxDriver
+from trisplit.qap.engine import SPLITS, Concave, Concavity, Engine, RelaxDriver
 from trisplit.qap.instance import Instance
 from trisplit.qap.objective import Objective
 from trisplit.result import Certificate, Guarantee, Result, Status, Trace
@@ -40,6 +40,7 @@ def relax(
     method: str = "tos",
     x0: np.ndarray | None = None,
     step: StepRule | float | str = "auto",
+    concavity: int | None = None,
     tol: float = 1e-5,
     max_iter: int | None = None,
     time_limit: float | None = None,
@@ -67,6 +68,11 @@ def relax(
     x0 : array of shape (n, n), optional
         The starting point; drawn near the barycentre by `initial_point` if left out.
     step : as in `trisplit.minimize`
+        "auto" works on the tangent form of f, `Objective.tangent`; other steps on f itself.
+    concavity : int, optional
+        Graduated concavity: within so many iterations f turns into f(X) - mu / 2 (||X||^2 - n), where mu is the largest
+        positive curvature, so that the result is a permutation or close to one; 200 is a good number. `fun` and the
+        certificate are those of the concave problem, which equals f at permutations.
     tol, max_iter, time_limit, rng, progress : as in `trisplit.minimize`
         `max_iter` is 20,000 if left out.
     dtype : float32 or float64, optional
@@ -94,6 +100,10 @@ def relax(
     rule = as_step(step)
     if method == "fw" and step != "auto":
         raise InputError(f"`step` is for method='tos', got {step!r} with method='fw'; leave it out")
+    if concavity is not None and (method != "tos" or order != "gh" or not isinstance(rule, Adaptive)):
+        raise InputError("`concavity` is for method='tos', order='gh' and step='auto'; leave these as they are")
+    if concavity is not None and (isinstance(concavity, bool) or not isinstance(concavity, int) or concavity < 1):
+        raise InputError(f"`concavity` must be an integer >= 1, got {concavity!r}; try 200, or leave it out")
     max_iter = MAX_ITER if max_iter is None else max_iter
     check_options(tol=tol, max_iter=max_iter, time_limit=time_limit)
     precision = _precision(dtype)
@@ -101,7 +111,12 @@ def relax(
     start = initial_point(instance.n, generator) if x0 is None else as_point(x0, instance.n)
     start = start.astype(precision)
     f = _objective(instance, start)
-    problem = Problem(f, SPLITS[split] if order == "gh" else SPLITS[split][::-1])
+    if concavity is not None and f.is_sparse:
+        raise InputError("`concavity` needs dense matrices, got sparse ones; pass `A.toarray()` and `B.toarray()`")
+    tangent = f.tangent(precision) if isinstance(rule, Adaptive) else None
+    growing = None if concavity is None or tangent is None else Concavity(tangent.curvature()[1], concavity)
+    seen = f if growing is None else Concave(f, growing.final)
+    problem = Problem(seen, SPLITS[split] if order == "gh" else SPLITS[split][::-1])
     if isinstance(rule, Theory):
         rule = rule.with_iterations(max_iter)
 
@@ -115,11 +130,11 @@ def relax(
         _require_feasible(start)
         return driver.run(frank_wolfe(problem, start), guarantee)
     # A step that adapts finds the small curvature of the tangent form; constant and theoretical ones are for f itself.
-    form = f.tangent(precision) if isinstance(rule, Adaptive) else f
+    form = f if tangent is None else tangent
     if order == "gh" and isinstance(rule, Adaptive | Constant) and not f.is_sparse:
         engine = Engine(form, split, rule)
         engine.start(start)
-        return driver.run(driver.states(engine), guarantee)
+        return driver.run(driver.states(engine, growing), guarantee)
     driver.form = Problem(form, problem.terms)
     return driver.run(tos(driver.form, start, rule, value_at=driver.looks_at), guarantee)
 
