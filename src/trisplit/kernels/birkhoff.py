@@ -40,16 +40,15 @@ def rows_to_simplex(v: np.ndarray, t: np.ndarray, out: np.ndarray) -> None:
             total = count = zero
             for j in range(n):
                 w = v[i, j] - threshold
-                total += w if w > zero else zero
+                w = w if w > zero else zero
+                out[i, j] = w
+                total += w
                 count += one if w > zero else zero
             if count == before:  # supports are nested, so the same number is the same support
                 break
             before = count
             threshold = v[i].max() - one if count == zero else threshold + (total - one) / count
         t[i] = threshold
-        for j in range(n):
-            w = v[i, j] - threshold
-            out[i, j] = w if w > zero else zero
 
 
 @compiled(fast=True)
@@ -63,10 +62,23 @@ def columns_to_simplex(
     for _ in range(MAX_PASSES):
         total[:] = zero
         count[:] = zero
-        for i in range(n):
+        last = n - n % 4
+        for i in range(0, last, 4):  # four rows at once: the sums are read and written less often
+            for j in range(n):
+                a, b, c, d = v[i, j] - t[j], v[i + 1, j] - t[j], v[i + 2, j] - t[j], v[i + 3, j] - t[j]
+                a, b = a if a > zero else zero, b if b > zero else zero
+                c, d = c if c > zero else zero, d if d > zero else zero
+                out[i, j], out[i + 1, j], out[i + 2, j], out[i + 3, j] = a, b, c, d
+                total[j] += (a + b) + (c + d)
+                first, second = (one if a > zero else zero), (one if b > zero else zero)
+                third, fourth = (one if c > zero else zero), (one if d > zero else zero)
+                count[j] += (first + second) + (third + fourth)
+        for i in range(last, n):
             for j in range(n):
                 w = v[i, j] - t[j]
-                total[j] += w if w > zero else zero
+                w = w if w > zero else zero
+                out[i, j] = w
+                total[j] += w
                 count[j] += one if w > zero else zero
         settled = True
         for j in range(n):
@@ -76,10 +88,6 @@ def columns_to_simplex(
                 t[j] = v[:, j].max() - one if count[j] == zero else t[j] + (total[j] - one) / count[j]
         if settled:
             break
-    for i in range(n):
-        for j in range(n):
-            w = v[i, j] - t[j]
-            out[i, j] = w if w > zero else zero
 
 
 @compiled(fast=True)
@@ -105,10 +113,13 @@ def to_unit_sums(v: np.ndarray, rows: np.ndarray, columns: np.ndarray, out: np.n
         rows[i] = total / n
         whole += total
     shift = 1.0 / n + whole / n / n
+    for j in range(n):
+        columns[j] /= n
+        rows[j] = shift - rows[j]
     for i in range(n):
-        row = shift - rows[i]
+        row = rows[i]
         for j in range(n):
-            out[i, j] = v[i, j] + (row - columns[j] / n)
+            out[i, j] = v[i, j] + (row - columns[j])
 
 
 @compiled()
@@ -124,15 +135,23 @@ def product(matrices: np.ndarray, at: np.ndarray, w: np.ndarray, out: np.ndarray
 
 
 @compiled(fast=True)
-def gradient(u: np.ndarray, g0: np.ndarray, z: np.ndarray, mu: float) -> float:
-    """Turn the product at z into the gradient 2 u + g0 - mu z, and return the value at z without its constant."""
-    value = 0.0
-    mu = z.dtype.type(mu)
-    for i in range(u.shape[0]):
-        for j in range(u.shape[1]):
+def gradient_and_reflect(
+    u: np.ndarray, g0: np.ndarray, z: np.ndarray, y: np.ndarray, mu: float, gamma: float, ratio: float, out: np.ndarray
+) -> float:
+    """Turn the product at z into the gradient 2 u + g0 - mu z, then do as `reflect`; return the value at z.
+
+    The value is without its constant.
+    """
+    kind = z.dtype.type
+    gamma, ratio, mu, value = kind(gamma), kind(ratio), kind(mu), 0.0
+    for i in range(z.shape[0]):
+        for j in range(z.shape[1]):
             slope = 2 * u[i, j] + g0[i, j] - mu * z[i, j]
             u[i, j] = slope
             value += (slope + g0[i, j]) * z[i, j]
+            w = ratio * (y[i, j] - z[i, j])
+            y[i, j] = z[i, j] + w
+            out[i, j] = z[i, j] - w - gamma * slope
     return value / 2
 
 
@@ -165,13 +184,10 @@ def reflect(z: np.ndarray, y: np.ndarray, u: np.ndarray, gamma: float, ratio: fl
     """Scale y - z by the ratio of the new gamma to the old one, and write 2 z - y - gamma u."""
     kind = z.dtype.type
     gamma, ratio = kind(gamma), kind(ratio)
-    scaled = ratio != kind(1)
     for i in range(z.shape[0]):
         for j in range(z.shape[1]):
-            w = y[i, j] - z[i, j]
-            if scaled:
-                w *= ratio
-                y[i, j] = z[i, j] + w
+            w = ratio * (y[i, j] - z[i, j])
+            y[i, j] = z[i, j] + w
             out[i, j] = z[i, j] - w - gamma * u[i, j]
 
 
@@ -186,6 +202,19 @@ def difference(x: np.ndarray, z: np.ndarray, u: np.ndarray, d: np.ndarray) -> tu
             square += move * move
             slope += move * u[i, j]
     return square, slope
+
+
+@compiled(fast=True)
+def difference_and_move(x: np.ndarray, z: np.ndarray, d: np.ndarray, y: np.ndarray) -> float:
+    """Write d = x - z and move y by it, where the step is sure to be accepted; return ||d||^2."""
+    square = 0.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            move = x[i, j] - z[i, j]
+            d[i, j] = move
+            y[i, j] += move
+            square += move * move
+    return square
 
 
 @compiled(fast=True)
@@ -248,21 +277,19 @@ def run_iterations(
                 numbers[1] = size(z, y)
             change_row(numbers, primal, dual, move, first, dominance)
         product(matrices, z, w, u)
-        value = constant + gradient(u, g0, z, mu)
         trial = numbers[0]
+        value = constant + gradient_and_reflect(u, g0, z, y, mu, trial, trial / gamma, v)
         while True:
-            reflect(z, y, u, trial, trial / gamma, v)
             gamma = trial
             if split == 1:
                 columns_to_simplex(v, vectors[COLUMNS], totals, counts, before, x)
             else:
                 to_unit_sums(v, totals, counts, x)
-            square, slope = difference(x, z, u, d)
-            if not adaptive:
-                break
-            if numbers[REST] > 0.0:
+            if not adaptive or numbers[REST] > 0.0:
+                square = difference_and_move(x, z, d, y)
                 numbers[REST] -= 1.0
                 break
+            square, slope = difference(x, z, u, d)
             value_x = value
             if testable(gamma, square, value, numbers[2]):
                 product(matrices, d, w, h)
@@ -275,15 +302,16 @@ def run_iterations(
             )
             numbers[SPAN] = numbers[REST] = rest
             if ratio == 1.0:
+                for i in range(y.shape[0]):
+                    for j in range(y.shape[1]):
+                        y[i, j] += d[i, j]
                 break
             trial = gamma * ratio
             numbers[5] += numbers[4]
             numbers[4] = 0.0
+            reflect(z, y, u, trial, ratio, v)
         numbers[0] = gamma
         scalars[SQUARE], scalars[VALUE] = square, value
-        for i in range(y.shape[0]):
-            for j in range(y.shape[1]):
-                y[i, j] += d[i, j]
     scalars[PLACE] = place
 
 

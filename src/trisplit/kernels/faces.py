@@ -134,17 +134,22 @@ def clip_and_sum(y: np.ndarray, z: np.ndarray, sums: np.ndarray) -> float:
 def half_step(
     y: np.ndarray, z: np.ndarray, u: np.ndarray, g0: np.ndarray, gamma: float, bend: float, sums: np.ndarray
 ) -> None:
-    """Move y by x - z, where x is the projection of 2 z - y - gamma (2 u + g0 - mu z), and bend is gamma mu."""
+    """Move y by x - z, where x is the projection of 2 z - y - gamma (2 u + g0 - mu z), and bend is gamma mu.
+
+    The sums are used up.
+    """
     k = y.shape[0]
     scale, whole = 2.0 + bend, 0.0
     for i in range(k):
         whole += scale * sums[0, i] - sums[2, i]
     shift = 1.0 / k + whole / k / k
+    for j in range(k):
+        sums[1, j] = (scale * sums[1, j] - sums[3, j]) / k
     for i in range(k):
         row = shift - (scale * sums[0, i] - sums[2, i]) / k
         for j in range(k):
             x = scale * z[i, j] - y[i, j] - gamma * (2.0 * u[i, j] + g0[i, j])
-            y[i, j] += x + row - (scale * sums[1, j] - sums[3, j]) / k - z[i, j]
+            y[i, j] += x + (row - sums[1, j]) - z[i, j]
 
 
 @compiled(fast=True)
