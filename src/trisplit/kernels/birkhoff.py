@@ -7,7 +7,8 @@ arrays that `run` is given, so a run can be interrupted between two calls.
 
 A point of the unit simplex nearest to v is max(v - t, 0), where t is the root of sum_j max(v_j - t, 0) = 1. Newton's
 method finds it in finitely many steps from any t, because the sum is convex and piecewise linear in t; started from the
-t of the iteration before, two passes are the rule. No sorting.
+t of the iteration before, two passes are the rule. No sorting. The rounding of a t that is far from zero would show in
+the sum, so there the largest entry is subtracted first.
 """
 
 from functools import cache
@@ -27,6 +28,27 @@ Y, Z, X, U, D, V, W, H, STATES = 0, 1, 3, 4, 5, 6, 7, 8, 9
 ROWS, COLUMNS, SUMS, COUNTS, BEFORE, VECTORS = 0, 1, 2, 3, 4, 5  # of `vectors`
 SQUARE, STARTED, PLACE, VALUE, TESTS, SCALARS = 0, 1, 2, 3, 4, 5  # of `scalars`
 MAX_PASSES = 200  # a guard against rounding: each pass but the last changes a support
+FAR = 1e4  # thresholds beyond are not computed with; on QAPLIB they stay below 1e3
+
+
+@compiled()
+def project_far(v: np.ndarray, out: np.ndarray) -> None:
+    """Project one row or column of any size, as `Simplex` does; the order of the two differences matters."""
+    zero, one = v.dtype.type(0), v.dtype.type(1)
+    largest, threshold, before = v.max(), -one, zero
+    for _ in range(MAX_PASSES):
+        total = count = zero
+        for j in range(v.size):
+            w = (v[j] - largest) - threshold
+            total += w if w > zero else zero
+            count += one if w > zero else zero
+        if count == before:
+            break
+        before = count
+        threshold += (total - one) / count
+    for j in range(v.size):
+        w = (v[j] - largest) - threshold
+        out[j] = w if w > zero else zero
 
 
 @compiled(fast=True)
@@ -36,6 +58,8 @@ def rows_to_simplex(v: np.ndarray, t: np.ndarray, out: np.ndarray) -> None:
     zero, one = v.dtype.type(0), v.dtype.type(1)
     for i in range(n):
         threshold, before = t[i], -one
+        if not abs(threshold) <= FAR:
+            threshold = v[i].max() - one
         for _ in range(MAX_PASSES):
             total = count = zero
             for j in range(n):
@@ -50,6 +74,8 @@ def rows_to_simplex(v: np.ndarray, t: np.ndarray, out: np.ndarray) -> None:
         for j in range(n):
             w = v[i, j] - threshold
             out[i, j] = w if w > zero else zero
+        if not abs(threshold) <= FAR:
+            project_far(v[i], out[i])
 
 
 @compiled(fast=True)
@@ -60,6 +86,9 @@ def columns_to_simplex(
     n = v.shape[0]
     zero, one = v.dtype.type(0), v.dtype.type(1)
     before[:] = -one
+    for j in range(n):
+        if not abs(t[j]) <= FAR:
+            t[j] = v[:, j].max() - one
     for _ in range(MAX_PASSES):
         total[:] = zero
         count[:] = zero
@@ -80,6 +109,9 @@ def columns_to_simplex(
         for j in range(n):
             w = v[i, j] - t[j]
             out[i, j] = w if w > zero else zero
+    for j in range(n):
+        if not abs(t[j]) <= FAR:
+            project_far(v[:, j], out[:, j])
 
 
 @compiled(fast=True)
