@@ -28,7 +28,7 @@ Y, Z, X, U, D, V, W, H, STATES = 0, 1, 3, 4, 5, 6, 7, 8, 9
 ROWS, COLUMNS, SUMS, COUNTS, BEFORE, VECTORS = 0, 1, 2, 3, 4, 5  # of `vectors`
 SQUARE, STARTED, PLACE, VALUE, TESTS, SCALARS = 0, 1, 2, 3, 4, 5  # of `scalars`
 MAX_PASSES = 200  # a guard against rounding: each pass but the last changes a support
-FAR = 1e4  # thresholds beyond are not computed with; on QAPLIB they stay below 1e3
+FAR, FAR_FLOAT32 = 1e4, 64.0  # thresholds beyond are not computed with; on QAPLIB they stay below 1e3
 
 
 @compiled()
@@ -55,10 +55,10 @@ def project_far(v: np.ndarray, out: np.ndarray) -> None:
 def rows_to_simplex(v: np.ndarray, t: np.ndarray, out: np.ndarray) -> None:
     """Project each row of v; t holds thresholds to start from, and those found."""
     n = v.shape[0]
-    zero, one = v.dtype.type(0), v.dtype.type(1)
+    zero, one, far = v.dtype.type(0), v.dtype.type(1), FAR if v.itemsize == 8 else FAR_FLOAT32
     for i in range(n):
         threshold, before = t[i], -one
-        if not abs(threshold) <= FAR:
+        if not abs(threshold) <= far:
             threshold = v[i].max() - one
         for _ in range(MAX_PASSES):
             total = count = zero
@@ -74,7 +74,7 @@ def rows_to_simplex(v: np.ndarray, t: np.ndarray, out: np.ndarray) -> None:
         for j in range(n):
             w = v[i, j] - threshold
             out[i, j] = w if w > zero else zero
-        if not abs(threshold) <= FAR:
+        if not abs(threshold) <= far:
             project_far(v[i], out[i])
 
 
@@ -84,10 +84,10 @@ def columns_to_simplex(
 ) -> None:
     """Project each column of v, all columns in each pass; the vectors but t are memory."""
     n = v.shape[0]
-    zero, one = v.dtype.type(0), v.dtype.type(1)
+    zero, one, far = v.dtype.type(0), v.dtype.type(1), FAR if v.itemsize == 8 else FAR_FLOAT32
     before[:] = -one
     for j in range(n):
-        if not abs(t[j]) <= FAR:
+        if not abs(t[j]) <= far:
             t[j] = v[:, j].max() - one
     for _ in range(MAX_PASSES):
         total[:] = zero
@@ -110,7 +110,7 @@ def columns_to_simplex(
             w = v[i, j] - t[j]
             out[i, j] = w if w > zero else zero
     for j in range(n):
-        if not abs(t[j]) <= FAR:
+        if not abs(t[j]) <= far:
             project_far(v[:, j], out[:, j])
 
 
@@ -317,8 +317,8 @@ def run_iterations(
 def certify_state(state: np.ndarray, scalars: np.ndarray, gamma: float, sums: np.ndarray) -> tuple[float, float]:
     """Return an upper bound on the gap of the last iterate z, and its distance to unit row and column sums.
 
-    The bound is that of `certificates.py`, where d has the other sign. The smaller of the supports of row-stochastic and
-    of column-stochastic matrices counts.
+    The bound is that of `certificates.py`, where d has the other sign. The smaller of the supports of row-stochastic
+    and of column-stochastic matrices counts.
     """
     y, z, u, d = state[Y], state[int(scalars[PLACE])], state[U], state[D]
     n = y.shape[0]
