@@ -47,6 +47,39 @@ def test_what_was_compiled_is_kept(folder):
     assert compile_twice().cache_hits
 
 
+def calling(source, **names):
+    """Compile a function of this file that calls another one, which `source` defines."""
+    names = {"__name__": __name__, **names}
+    exec(source, names)
+    return kernels.compiled("f8(f8)", calls=(names["callee"],))(call)(1.0)
+
+
+def call(x):
+    return callee(x)  # noqa: F821
+
+
+def test_what_was_kept_is_not_used_once_a_callee_is_another_one(folder):
+    assert calling("def callee(x): return x + 1.0") == 2.0
+    assert calling("def callee(x): return x + 2.0") == 3.0
+    assert calling("def callee(x): return x + STEP", STEP=3.0) == 4.0
+    assert calling("def callee(x): return x + STEP", STEP=4.0) == 5.0
+
+
+@kernels.compiled()
+def cancelled(x):
+    return (x + 1.0) - x
+
+
+@kernels.compiled(fast=True)
+def fast_caller(x):
+    return cancelled(x)
+
+
+def test_a_fast_caller_does_not_make_its_callees_fast():
+    """In floating point (2^60 + 1) - 2^60 is 0; sums taken in any order may give 1."""
+    assert fast_caller(2.0**60) == cancelled(2.0**60) == 0.0
+
+
 def test_no_folder_can_be_written(folder, monkeypatch):
     monkeypatch.setattr("tempfile.TemporaryFile", full)
     assert compile_twice().cache_path is None

@@ -34,8 +34,8 @@ def compiled(*signatures: str, calls: tuple[Callable, ...] = (), fast: bool = Fa
 
         # Other threads go on meanwhile, and a division by zero gives infinity, as in NumPy.
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-        if fast:
-            options["fastmath"] = {"reassoc", "contract", "arcp", "nsz"}
+        # Said even if not wanted: left out, it would be that of a compiled caller.
+        options["fastmath"] = {"reassoc", "contract", "arcp", "nsz"} if fast else False
         if calls:
             callees: dict[str, Callable] = {}
             for callee in calls:
@@ -44,6 +44,7 @@ def compiled(*signatures: str, calls: tuple[Callable, ...] = (), fast: bool = Fa
             # What is kept goes by this name and by the file of the function: a callee that changes needs another name.
             name = f"{function.__name__}_{_digest(calls)}"
             function = FunctionType(function.__code__, {**function.__globals__, **callees}, name)
+            function.__qualname__ = name  # numba goes by this one
         if not signatures:
             return njit(**options)(function)
         notice = Timer(PATIENCE, _tell, [f"trisplit: compiling `{function.__name__}` ..."])
@@ -60,12 +61,12 @@ def compiled(*signatures: str, calls: tuple[Callable, ...] = (), fast: bool = Fa
 
 
 def _digest(functions: tuple[Callable, ...]) -> str:
-    """Return a name for what some functions do, as far as their own code says."""
-    codes = [function.__code__ for function in functions]
-    said = [
-        (code.co_code, code.co_names, [const for const in code.co_consts if not isinstance(const, str)])
-        for code in codes
-    ]
+    """Return a name for what some functions do, as far as their own code and the numbers that it names say."""
+    said = []
+    for function in functions:
+        code, known = function.__code__, function.__globals__
+        numbers = [known[name] for name in code.co_names if isinstance(known.get(name), int | float)]
+        said.append((code.co_code, code.co_names, numbers, [c for c in code.co_consts if not isinstance(c, str)]))
     return sha256(repr(said).encode()).hexdigest()[:12]
 
 

@@ -7,7 +7,8 @@ arrays that `run` is given, so a run can be interrupted between two calls.
 
 A point of the unit simplex nearest to v is max(v - t, 0), where t is the root of sum_j max(v_j - t, 0) = 1. Newton's
 method finds it in finitely many steps from any t, because the sum is convex and piecewise linear in t; started from the
-t of the iteration before, two passes are the rule. No sorting.
+t of the iteration before, two passes are the rule. No sorting. The rounding of a t that is far from zero would show in
+the sum, so there the largest entry is subtracted first.
 """
 
 from functools import cache
@@ -27,15 +28,38 @@ Y, Z, X, U, D, V, W, H, STATES = 0, 1, 3, 4, 5, 6, 7, 8, 9
 ROWS, COLUMNS, SUMS, COUNTS, BEFORE, VECTORS = 0, 1, 2, 3, 4, 5  # of `vectors`
 SQUARE, STARTED, PLACE, VALUE, TESTS, SCALARS = 0, 1, 2, 3, 4, 5  # of `scalars`
 MAX_PASSES = 200  # a guard against rounding: each pass but the last changes a support
+FAR, FAR_FLOAT32 = 1e4, 64.0  # thresholds beyond are not computed with; on QAPLIB they stay below 1e3
+
+
+@compiled()
+def project_far(v: np.ndarray, out: np.ndarray) -> None:
+    """Project one row or column of any size, as `Simplex` does; the order of the two differences matters."""
+    zero, one = v.dtype.type(0), v.dtype.type(1)
+    largest, threshold, before = v.max(), -one, zero
+    for _ in range(MAX_PASSES):
+        total = count = zero
+        for j in range(v.size):
+            w = (v[j] - largest) - threshold
+            total += w if w > zero else zero
+            count += one if w > zero else zero
+        if count == before:
+            break
+        before = count
+        threshold += (total - one) / count
+    for j in range(v.size):
+        w = (v[j] - largest) - threshold
+        out[j] = w if w > zero else zero
 
 
 @compiled(fast=True)
 def rows_to_simplex(v: np.ndarray, t: np.ndarray, out: np.ndarray) -> None:
     """Project each row of v; t holds thresholds to start from, and those found."""
     n = v.shape[0]
-    zero, one = v.dtype.type(0), v.dtype.type(1)
+    zero, one, far = v.dtype.type(0), v.dtype.type(1), FAR if v.itemsize == 8 else FAR_FLOAT32
     for i in range(n):
         threshold, before = t[i], -one
+        if not abs(threshold) <= far:
+            threshold = v[i].max() - one
         for _ in range(MAX_PASSES):
             total = count = zero
             for j in range(n):
@@ -49,6 +73,8 @@ def rows_to_simplex(v: np.ndarray, t: np.ndarray, out: np.ndarray) -> None:
             before = count
             threshold = v[i].max() - one if count == zero else threshold + (total - one) / count
         t[i] = threshold
+        if not abs(threshold) <= far:
+            project_far(v[i], out[i])
 
 
 @compiled(fast=True)
@@ -57,8 +83,11 @@ def columns_to_simplex(
 ) -> None:
     """Project each column of v, all columns in each pass; the vectors but t are memory."""
     n = v.shape[0]
-    zero, one = v.dtype.type(0), v.dtype.type(1)
+    zero, one, far = v.dtype.type(0), v.dtype.type(1), FAR if v.itemsize == 8 else FAR_FLOAT32
     before[:] = -one
+    for j in range(n):
+        if not abs(t[j]) <= far:
+            t[j] = v[:, j].max() - one
     for _ in range(MAX_PASSES):
         total[:] = zero
         count[:] = zero
@@ -88,6 +117,9 @@ def columns_to_simplex(
                 t[j] = v[:, j].max() - one if count[j] == zero else t[j] + (total[j] - one) / count[j]
         if settled:
             break
+    for j in range(n):
+        if not abs(t[j]) <= far:
+            project_far(v[:, j], out[:, j])
 
 
 @compiled(fast=True)
@@ -318,8 +350,8 @@ def run_iterations(
 def certify_state(state: np.ndarray, scalars: np.ndarray, gamma: float, sums: np.ndarray) -> tuple[float, float]:
     """Return an upper bound on the gap of the last iterate z, and its distance to unit row and column sums.
 
-    The bound is that of `certificates.py`, where d has the other sign. The smaller support of row-stochastic and
-    column-stochastic matrices counts.
+    The bound is that of `certificates.py`, where d has the other sign. The smaller of the supports of row-stochastic
+    and of column-stochastic matrices counts.
     """
     y, z, u, d = state[Y], state[int(scalars[PLACE])], state[U], state[D]
     n = y.shape[0]
