@@ -1,7 +1,8 @@
-"""Runs of the relaxed quadratic assignment problem while the documentation is built: a figure and a table.
+"""Runs of the relaxed quadratic assignment problem while the documentation is built: a figure and two tables.
 
 `{convergence} NAME` draws the larger of the paper's two errors against the number of iterations, as SVG made by hand.
-`{relaxations} NAME ...` lists iterations and rounded costs. Both show counts, which depend on no machine.
+`{relaxations} NAME ...` lists iterations and rounded costs, `{step-lengths} NAME ...` what longer steps save. All show
+counts, which depend on no machine.
 """
 
 from math import log10
@@ -23,6 +24,7 @@ VARIANTS: dict[str, dict] = {
 }
 DRAWN = {"TOS, split 1": "split 1, gh", "TOS, split 2": "split 2, gh", "Frank-Wolfe": "Frank-Wolfe"}
 
+MANY = 200_000
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 340, 56, 96, 16, 44
 
 
@@ -55,11 +57,48 @@ class Relaxations(SphinxDirective):
         return self.parse_text_to_nodes(table(("instance", "best known", *VARIANTS), rows))
 
 
+class StepLengths(SphinxDirective):
+    """`{step-lengths} NAME ...`: iterations with f, with its tangent form and with the adaptive step."""
+
+    required_arguments = 1
+    optional_arguments = 20
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        columns = ("instance", "split 2, 1/L of f", "split 2, 1/L of the tangent form", "split 2, adaptive")
+        columns += ("split 1, adaptive", "its largest step, times L")
+        rows = [[name, *steps(ts.qap.load(name))] for name in self.arguments]
+        return self.parse_text_to_nodes(table(columns, rows))
+
+
+def steps(instance: ts.qap.Instance) -> list[str]:
+    """Return the iterations of four runs from one point, and the largest adaptive step over 1/L of the tangent form."""
+    f = ts.qap.Objective(instance.A.astype(float), instance.B.astype(float))
+    tangent = f.tangent()
+    # The tangent form as an instance; entries add up to n on the polytope, so a constant may be a linear cost.
+    centred = ts.qap.Instance("centred", tangent.A, tangent.B, C=tangent.g0 + tangent.constant / instance.n)
+    runs = [
+        ts.qap.relax(data, rng=0, max_iter=MANY, **options)
+        for data, options in (
+            (instance, {"split": 2, "step": 1 / f.lipschitz}),
+            (centred, {"split": 2, "step": 1 / tangent.lipschitz}),
+            (instance, {"split": 2}),
+            (instance, {"split": 1}),
+        )
+    ]
+    longest = max(runs[-1].trace["step"]) * tangent.lipschitz
+    return [*(count(run) for run in runs), f"{longest:,.0f}"]
+
+
+def count(run: ts.Result) -> str:
+    """Return the number of iterations in words."""
+    return f"{run.nit:,}" if run.success else f"more than {run.nit:,}"
+
+
 def cell(instance: ts.qap.Instance, options: dict) -> str:
     """Return "iterations: cost" of one run."""
     res = ts.qap.relax(instance, rng=0, **options)
-    count = f"{res.nit:,}" if res.success else f"more than {res.nit:,}"
-    return f"{count}: {instance.cost(ts.qap.round_to_permutation(res.x)):,}"
+    return f"{count(res)}: {instance.cost(ts.qap.round_to_permutation(res.x)):,}"
 
 
 def errors(instance: ts.qap.Instance, options: dict) -> list[tuple[int, float]]:
@@ -104,4 +143,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("convergence", Convergence)
     app.add_directive("relaxations", Relaxations)
+    app.add_directive("step-lengths", StepLengths)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

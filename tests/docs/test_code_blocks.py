@@ -20,17 +20,17 @@ from trisplit.cli import commands
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {path.relative_to(ROOT).as_posix(): path for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])}
-WITH_EXAMPLES = ["README.md", "CONTRIBUTING.md"] + [
-    f"docs/{page}.md"
-    for page in ("index", "quickstart", "bring-your-own-f", "certificates", "steps", "terms", "qap", "mathematics")
-]
+GUIDES = ("index", "quickstart", "bring-your-own-f", "certificates", "steps", "terms", "qap", "relax-and-round")
+WITH_EXAMPLES = ["README.md", "CONTRIBUTING.md", *(f"docs/{page}.md" for page in (*GUIDES, "mathematics"))]
 
 FENCE = re.compile(r"^(?P<marks>`{3,}|~{3,})(?P<language>\S*)")
 CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 BACKENDS = re.compile(r"\b(?:torch|jax)\b|_(?:torch|jax)\b|\bjnp\b")
 COMMAND = re.compile(r"^(?:\$ )?(?:trisplit|python3 run\.py) ([a-z]\S*)", re.MULTILINE)
-REPOSITORY_PATH = re.compile(r"(?:docs|src|tests|tools)/[\w./-]*|[\w-]+\.md|CITATION\.cff|pyproject\.toml|run\.py")
+REPOSITORY_PATH = re.compile(
+    r"(?:docs|examples|src|tests|tools)/[\w./-]*|[\w-]+\.md|CITATION\.cff|pyproject\.toml|run\.py"
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,59 @@
+"""The scripts in `examples/` run, and the pages show what they draw."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trisplit as ts
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
+
+
+def load(path):
+    spec = spec_from_file_location(path.stem, path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_figure_is_kept_and_shown(path):
+    figure = load(path).TARGET
+    assert figure.stat().st_size < 200_000, "too large for a page"
+    assert f"({figure.relative_to(ROOT / 'docs').as_posix()})" in (ROOT / "docs/relax-and-round.md").read_text("utf-8")
+
+
+def test_last_picture_is_stationary_and_nearly_doubly_stochastic():
+    nug12 = ts.qap.load("nug12")
+    found = load(ROOT / "examples/iterate_to_permutation.py").pictures(nug12)
+    last = found[-1]
+    assert last.last
+    assert not any(one.last for one in found[:-1])
+    assert abs(last.gap) <= 1e-5 * last.f_z
+    np.testing.assert_allclose(last.z.sum(axis=1), 1, atol=1e-9)
+    np.testing.assert_allclose(last.z.sum(axis=0), 1, atol=1e-3)
+
+
+def test_curve_falls_and_ends_at_the_time_limit():
+    script = load(ROOT / "examples/with_and_without_faces.py")
+    curve = script.curve(ts.qap.load("nug20"), 0.1, 0, faces=True)
+    seconds, gaps = zip(*curve, strict=True)
+    assert list(seconds) == sorted(seconds)
+    assert list(gaps) == sorted(gaps, reverse=True)
+    assert seconds[-1] >= 0.1
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_script_draws(path, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    script, target = load(path), tmp_path / "figure.png"
+    if path.stem == "iterate_to_permutation":
+        script.main("nug12", target)
+    else:
+        monkeypatch.setattr(script, "SECONDS", 0.05)
+        monkeypatch.setattr(script, "SEEDS", 1)
+        script.main(target, "nug12")
+    assert target.read_bytes().startswith(b"\x89PNG")
