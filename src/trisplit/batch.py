@@ -154,7 +154,9 @@ class BatchDriver:
         if rows.best is None or state.f_z is None or not on_host(state.z):
             return
         finite = np.isfinite(np.ravel(state.f_z))
-        failed = () if finite.all() else np.flatnonzero(~rows.done & ~finite)
+        if finite.all():
+            return
+        failed = np.flatnonzero(~rows.done & ~finite)
         if len(failed):
             best, numbers = rows.known()
             self.finish(rows, failed, rows.recompute(best), numbers, Status.NOT_FINITE, state.t)

@@ -210,7 +210,7 @@ def solve(
     endless = starts is None
     plan = Plan(
         instance,
-        generator.bit_generator.seed_seq,  # pyright: ignore[reportAttributeAccessIssue]
+        generator.bit_generator.seed_seq,  # pyright: ignore
         None if endless else int(starts),  # pyright: ignore[reportArgumentType]
         max_iter or (ENDLESS_ITERATIONS if endless else MAX_ITERATIONS),
         TOL,
