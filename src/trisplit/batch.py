@@ -41,6 +41,7 @@ from trisplit.theory import guarantees
 
 COMPACT_SHARE = 1 / 5  # of finished rows; taking rows out costs as much as an iteration or two
 PART_SHARE = 1 / 4  # of rows to be certified anew; more are certified together with all others
+SELECTIONS = 8  # by `f.select` that are verified
 FINISHED = ("finished members", "finished x", "finished iteration", "finished nit", "finished status")
 
 
@@ -71,6 +72,7 @@ class BatchDriver:
         rows = Rows(self.problem, self.kind, tuple(self.x0.shape), np.arange(size), np.zeros(size, dtype=bool))
         self.now = Snapshot(rows)
         self.next_look = 1
+        self.verified = 0
         self.looking = 0.0
         self.earlier = (0.0, 0.0)  # seconds in runs before this one: iterating, and in all
         self.saved_at = self.begin
@@ -211,7 +213,7 @@ class BatchDriver:
             own = bare.selected(places, state.z)
             if own is not None:
                 some = rows.taken(state._replace(memory=()), places)
-                own.require_own_f(some)
+                self.verify(own, some)
                 return own, some, np.arange(len(places))
         return rows, state, places
 
@@ -243,9 +245,15 @@ class BatchDriver:
         if fewer is None:
             return False
         kept = rows.taken(state, stay)
-        fewer.require_own_f(kept)
+        self.verify(fewer, kept)
         self.now = replace(self.now, rows=fewer, state=kept)
         return True
+
+    def verify(self, rows: Rows, state: State) -> None:
+        """Compare gradients of the first selections, and of selections from them: that costs an iteration each."""
+        if self.verified < SELECTIONS:
+            rows.require_own_f(state)
+            self.verified += 1
 
     def finish_rest(self, state: State, status: Status) -> None:
         """Certify the returned points anew; where one is not finite, fall back on the best that was seen."""
