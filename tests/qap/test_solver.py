@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from trisplit.qap import Instance, QAPStatus, load, solve, solver
+from trisplit.qap import Instance, QAPStatus, load, search, solve, solver
 
 NUG12, ESC16F = load("nug12"), load("esc16f")
 
@@ -157,18 +157,18 @@ def test_ctrl_c_while_polishing_keeps_the_rounded_permutation(monkeypatch):
 
 
 def test_ctrl_c_while_relaxing_keeps_the_best_start(monkeypatch):
-    relax, calls = solver.relax, []
+    run_episode, calls = search.run_episode, []
 
-    def relax_twice(*arguments, **options):
+    def run_twice(*arguments):
         calls.append(1)
-        return interrupt() if len(calls) == 3 else relax(*arguments, **options)
+        return interrupt() if len(calls) == 3 else run_episode(*arguments)
 
-    monkeypatch.setattr(solver, "relax", relax_twice)
-    res = solve(random_instance(), starts=9, rng=0)
+    monkeypatch.setattr(search, "run_episode", run_twice)
+    res = solve(random_instance(), starts=9, rng=0, workers=1)
     assert res.status is QAPStatus.INTERRUPTED
     assert len(res.trace) == 2
     assert res.cost == solve(random_instance(), starts=2, rng=0).cost
-    monkeypatch.setattr(solver, "relax", interrupt)
+    monkeypatch.setattr(search, "run_episode", interrupt)
     with pytest.raises(KeyboardInterrupt):  # there is no answer yet
         solve(random_instance())
 
