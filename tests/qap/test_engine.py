@@ -132,6 +132,17 @@ def test_relax_returns_certificates_of_the_original_f(name, split, options):
     assert res.success == (max(errors) <= 1e-5)
 
 
+@pytest.mark.parametrize("split", [1, 2])
+@pytest.mark.parametrize("order", ["gh", "hg"])
+@pytest.mark.parametrize("step", ["auto", 1e-4])
+def test_relax_counts_its_calls(split, order, step):
+    """Every iteration takes a gradient and two projections, and looks may take more."""
+    res = relax(INSTANCES["nug12"], split=split, order=order, step=step, tol=0, max_iter=100, rng=0)
+    assert res.njev >= 100
+    assert res.nprox >= 200
+    assert (np.diff(res.trace["gradients"]) > 0).all()
+
+
 # The same again
 
 

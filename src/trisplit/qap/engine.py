@@ -196,13 +196,16 @@ class RelaxDriver(Driver):
             self.next_look = max(self.next_look, concavity.iterations)
         while True:
             while engine.t < min(self.next_look, self.max_iter):
-                begin = perf_counter()
+                begin, tests = perf_counter(), engine.tests
                 iterations = min(chunk, self.next_look - engine.t, self.max_iter - engine.t)
                 if concavity is not None:
                     engine.mu = concavity.at(engine.t)
                     iterations = min(iterations, STAGE - engine.t % STAGE)
                 engine.advance(iterations)
                 end = perf_counter()
+                self.counts.value += iterations + engine.tests - tests
+                self.counts.grad += iterations
+                self.counts.prox += 2 * iterations
                 if iterations == chunk and end - begin < CHUNK_SECONDS / 2:
                     chunk *= 2
                 if self.time_limit is not None and end - self.begin >= self.time_limit:

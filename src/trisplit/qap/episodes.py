@@ -5,6 +5,7 @@ run anywhere: `run_episode` is what executors are handed.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from threading import local
 from time import perf_counter
@@ -205,5 +206,12 @@ def run_episode(
 
 def run_remote(instance: Instance, task: Task) -> Outcome:
     """Run one episode where others may run at the same time: with one thread of linear algebra."""
-    with ThreadpoolController().limit(limits=1):
+    with one_thread():
         return run_episode(instance, task)
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Return a context with one thread of linear algebra, in the library of the compiled products as well."""
+    import scipy.linalg.cython_blas  # noqa: F401  numba loads it with the first product: too late to be limited
+
+    return ThreadpoolController().limit(limits=1)

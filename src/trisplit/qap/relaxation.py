@@ -16,7 +16,7 @@ from trisplit.arrays import Array, all_finite, as_floating
 from trisplit.errors import InputError
 from trisplit.problem import Problem
 from trisplit.qap.engine import SPLITS, Concave, Concavity, Engine, RelaxDriver
-from trisplit.qap.instance import Instance
+from trisplit.qap.instance import Instance, max_abs
 from trisplit.qap.objective import Objective
 from trisplit.result import Certificate, Guarantee, Result, Status, Trace
 from trisplit.solve import Rng, as_generator, check_options
@@ -28,6 +28,7 @@ Matrices: TypeAlias = Instance | np.ndarray
 
 ORDERS, METHODS = ("gh", "hg"), ("tos", "fw")
 MAX_ITER = 20_000
+TOO_LARGE = "`A` and `B` are too large, their products overflow in {}; scale them down"
 
 
 def relax(
@@ -136,6 +137,7 @@ def relax(
         engine.start(start)
         return driver.run(driver.states(engine, growing), guarantee)
     driver.form = Problem(form, problem.terms)
+    driver.form.f.counts = problem.counts
     return driver.run(tos(driver.form, start, rule, value_at=driver.looks_at), guarantee)
 
 
@@ -231,8 +233,15 @@ def _objective(instance: Instance, start: np.ndarray) -> Objective:
     f = Objective(A, B, None if instance.C is None else instance.C.astype(start.dtype))
     value, grad = f.value_and_grad(start)
     if not (np.isfinite(value) and all_finite(grad)):
-        raise InputError(f"`A` and `B` are too large, their products overflow in {start.dtype}; scale them down")
+        raise InputError(TOO_LARGE.format(start.dtype))
     return f
+
+
+def check_size(instance: Instance) -> None:
+    """Raise an `InputError` if a cost, or a part of one, could overflow in float64."""
+    linear = 0 if instance.C is None else instance.n * max_abs(instance.C)
+    if instance.n**2 * max_abs(instance.A) * max_abs(instance.B) + linear > float(np.finfo(float).max) / 8:
+        raise InputError(TOO_LARGE.format("float64"))
 
 
 def _require_feasible(X: np.ndarray) -> None:

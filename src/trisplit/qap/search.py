@@ -7,17 +7,17 @@ about half of the episodes kick the best permutation known when they begin, so t
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 from threading import Event, Lock
 from time import perf_counter
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from trisplit.errors import InputError
-from trisplit.qap.episodes import Found, Outcome, Task, load_kernels, run_episode, run_remote
+from trisplit.qap.episodes import Found, Outcome, Task, load_kernels, one_thread, run_episode, run_remote
 from trisplit.qap.instance import Instance
 
 FRESH = 0.5  # the share of new starts among the episodes of a search without end
@@ -46,10 +46,13 @@ class Plan:
             incumbent = None
             if self.starts is None and self.faces and np.random.default_rng(seed).random() >= FRESH:
                 incumbent = best()
-            seconds = None if self.deadline is None else max(self.deadline - perf_counter(), 0.0)
             x0 = self.x0 if number == 0 else None
-            yield Task(number, seed, incumbent, x0, self.max_iter, self.tol, self.faces, seconds)
+            yield Task(number, seed, incumbent, x0, self.max_iter, self.tol, self.faces, self.seconds())
             number += 1
+
+    def seconds(self) -> float | None:
+        """Return the time left."""
+        return None if self.deadline is None else max(self.deadline - perf_counter(), 0.0)
 
 
 @dataclass
@@ -64,6 +67,9 @@ class Search:
     found: Found
     best: Callable[[], np.ndarray | None]
     pending: dict[Future, Task] = field(default_factory=dict)
+    # Not `concurrent.futures.wait`, which waits for ever for a future that is cancelled by a shutdown.
+    done: "SimpleQueue[Future]" = field(default_factory=SimpleQueue)
+    lock: Lock = field(default_factory=Lock)
 
     def run(self, workers: "int | Executor | None") -> None:
         """Run all episodes, with that many threads, or on an executor."""
@@ -72,7 +78,7 @@ class Search:
             slots = available_cores()
         if slots is not None and self.plan.starts is not None:
             slots = min(slots, self.plan.starts)
-        with ThreadpoolController().limit(limits=1):
+        with one_thread():
             if slots == 1:
                 self.run_here()
             elif slots is not None:
@@ -80,22 +86,25 @@ class Search:
             else:
                 assert isinstance(workers, Executor)
                 self.run_on(workers, getattr(workers, "_max_workers", None) or IN_FLIGHT, run_remote)
+                if self.best() is None:  # nothing came in time: at least a start cut short gives an answer
+                    self.tell(self.run_lost(next(self.plan.tasks(self.best))))
+
+    def tell(self, outcome: Outcome) -> None:
+        """Hand over what an episode has found so far, from any thread."""
+        with self.lock:
+            self.found(outcome)
 
     def run_here(self) -> None:
         for task in self.plan.tasks(self.best):
-            if self.take(task, run_episode(self.plan.instance, task, self.found)):
+            if self.take(task, run_episode(self.plan.instance, task, self.tell)):
                 break
 
     def run_on_threads(self, slots: int) -> None:
         load_kernels(self.plan.faces)
-        stop, lock = Event(), Lock()
-
-        def found(outcome: Outcome) -> None:
-            with lock:
-                self.found(outcome)
+        stop = Event()
 
         def episode(instance: Instance, task: Task) -> Outcome:
-            return run_episode(instance, task, found, stop.is_set)
+            return run_episode(instance, task, self.tell, stop.is_set)
 
         with ExitStack() as stack:
             pool = stack.enter_context(ThreadPoolExecutor(slots, thread_name_prefix="trisplit"))
@@ -110,19 +119,22 @@ class Search:
             while True:
                 while len(self.pending) + len(ready) < slots and not broken and (task := next(tasks, None)) is not None:
                     try:
-                        self.pending[executor.submit(episode, self.plan.instance, task)] = task
-                    except RuntimeError:  # a pool whose worker died, or that was shut down, takes no more
+                        future = executor.submit(episode, self.plan.instance, task)
+                        self.pending[future] = task
+                        future.add_done_callback(self.done.put)
+                    except Exception:  # a pool whose worker died, or that was shut down, takes no more
                         broken = True
-                        ready[task.number] = task, run_episode(self.plan.instance, task, self.found)
+                        ready[task.number] = task, self.run_lost(task)
                 if broken and not self.pending and not ready:
                     task = next(tasks, None)
                     if task is None:
                         return
-                    ready[task.number] = task, run_episode(self.plan.instance, task, self.found)
+                    ready[task.number] = task, self.run_lost(task)
                 if not self.pending and not ready:
                     return
                 for task, outcome in self.arrived():
                     ready[task.number] = task, outcome
+                    self.tell(outcome)  # if an earlier one never comes, this one counts
                 while ready:
                     number = following if ordered else min(ready)
                     if number not in ready:
@@ -135,20 +147,26 @@ class Search:
 
     def arrived(self) -> list[tuple[Task, Outcome]]:
         """Wait until a task is done or the time is over, and return what there is."""
-        deadline = self.plan.deadline
+        deadline, outcomes = self.plan.deadline, []
         timeout = None if deadline is None else max(deadline + GRACE - perf_counter(), 0.0)
-        done, _ = wait(self.pending, timeout=timeout, return_when=FIRST_COMPLETED)
-        outcomes = []
-        for future in done:
+        while self.pending:
+            try:
+                future = self.done.get(timeout=0.0 if outcomes else timeout)
+            except Empty:
+                break
             task = self.pending.pop(future)
             try:
                 outcome = future.result()
             except (KeyboardInterrupt, InputError):
                 raise
             except (Exception, CancelledError):  # its worker is gone; an error of our own shows again here
-                outcome = run_episode(self.plan.instance, task, self.found)
+                outcome = self.run_lost(task)
             outcomes.append((task, outcome))
         return outcomes
+
+    def run_lost(self, task: Task) -> Outcome:
+        """Run a task here that the executor did not, in the time that is left by now."""
+        return run_episode(self.plan.instance, task._replace(seconds=self.plan.seconds()), self.tell)
 
     def late(self) -> bool:
         """Say whether the deadline has passed by so much that nothing more is waited for."""

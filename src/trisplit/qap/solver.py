@@ -15,7 +15,7 @@ from trisplit.errors import InputError
 from trisplit.qap.episodes import Outcome, Task
 from trisplit.qap.fixed import Fixed, reduced
 from trisplit.qap.instance import Instance, as_permutation
-from trisplit.qap.relaxation import Matrices, as_instance, as_point, certified
+from trisplit.qap.relaxation import Matrices, as_instance, as_point, certified, check_size
 from trisplit.qap.rounding import swap_descent
 from trisplit.qap.search import Plan, Search, check_workers
 from trisplit.result import Result
@@ -203,6 +203,7 @@ def solve(
         raise InputError(f"`target` must be a number, got {target!r}; None sets no target")
     check_callback(callback)
     check_workers(workers)
+    check_size(instance)
     if starts is None and time_limit is None:
         starts = DEFAULT_STARTS
     seed, generator = as_generator(rng)
@@ -283,6 +284,7 @@ class _Record:
         try:
             if known is not None:
                 self.offer(Outcome(known, None, 0, 0))
+                self.seen.clear()  # of rows of the trace alone
             self.status = self.reached()
             if self.status is None:
                 Search(plan, self.take, self.glimpse, incumbent).run(workers)

@@ -1,0 +1,79 @@
+"""A real Dask cluster runs the starts; it may lose a worker, or all of them, on the way."""
+
+import logging
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from trisplit.qap import Instance, QAPStatus, load, solve
+
+distributed = pytest.importorskip("distributed")
+# What Dask and tornado warn of when a worker dies is not ours.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+NUG20 = Instance("nug20", load("nug20").A, load("nug20").B)
+STARTS = 12
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=logging.CRITICAL
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return solve(NUG20, starts=STARTS, rng=5, workers=1)
+
+
+def same(res, other):
+    assert np.array_equal(res.permutation, other.permutation)
+    assert res.cost == other.cost == NUG20.cost(res.permutation)
+    assert [row.cost for row in res.trace] == [row.cost for row in other.trace]
+    assert (res.starts, res.restarts, res.duplicates) == (other.starts, other.restarts, other.duplicates)
+    return True
+
+
+def test_two_workers_give_the_answer_of_one(client, alone):
+    assert len(set(client.run(os.getpid).values()) - {os.getpid()}) == 2  # processes of their own
+    assert same(solve(NUG20, starts=STARTS, rng=5, workers=client.get_executor()), alone)
+
+
+@pytest.mark.parametrize("victims", [1, 2])
+def test_killed_workers_do_not_change_the_answer(client, alone, victims):
+    client.wait_for_workers(2, timeout=60)
+    pids = list(client.run(os.getpid).values())[:victims]
+
+    def kill(row):
+        if row.start == STARTS // 2 - 2:
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+
+    assert same(solve(NUG20, starts=STARTS, rng=5, workers=client.get_executor(), callback=kill), alone)
+
+
+def test_time_limit_on_a_cluster(client):
+    client.wait_for_workers(2, timeout=60)
+    res = solve(NUG20, time_limit=1.0, rng=5, workers=client.get_executor())
+    assert res.status is QAPStatus.TIME_LIMIT
+    assert 1.0 <= res.elapsed < 1.0 + 0.2
+    assert res.cost == NUG20.cost(res.permutation)
+    assert res.relaxation.certificate.kind == "gap"
+
+
+def test_a_cluster_that_is_closed_leaves_the_work_to_us(alone):
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=logging.CRITICAL
+    ) as cluster:
+        client = distributed.Client(cluster)
+        executor = client.get_executor()
+        client.close()
+        assert same(solve(NUG20, starts=STARTS, rng=5, workers=executor), alone)
