@@ -84,8 +84,9 @@ def test_splitting_is_the_driver_of_minimize():
     f = Objective(nug12.A.astype(float), nug12.B.astype(float))
     one = relax(nug12, split=2, x0=X, max_iter=50, tol=0, step=1e-4)
     other = ts.minimize(f, X, [ts.terms.Box(0, 1), ts.terms.UnitSums()], max_iter=50, tol=0, step=1e-4)
-    assert np.array_equal(one.x, other.x)
-    assert one.certificate == other.certificate
+    assert np.abs(one.x - other.x).max() <= 1e-12  # compiled or not, up to rounding
+    assert one.certificate.kind == other.certificate.kind
+    assert one.certificate[:2] == pytest.approx(other.certificate[:2], rel=1e-9)
 
 
 @pytest.mark.parametrize(("split", "order"), PROJECTIONS)
