@@ -18,6 +18,8 @@ def settled() -> threadpool_limits:
     Once a large array was freed, glibc's allocator keeps freed memory for the next arrays instead of handing it back
     to the system; whether that happens otherwise depends on who ran before.
     """
+    import scipy.linalg.cython_blas  # noqa: F401  compiled products use its library: loaded later, it had all threads
+
     np.ones(4_000_000)
     return threadpool_limits(limits=1)
 

@@ -47,7 +47,7 @@ class Engine:
     >>> engine = Engine(f.tangent(), 1, ts.steps.Adaptive())
     >>> engine.start(np.full((12, 12), 1 / 12))
     >>> engine.advance(100)
-    >>> np.abs(engine.z.sum(axis=1) - 1).max() < 1e-12
+    >>> bool(np.abs(engine.z.sum(axis=1) - 1).max() < 1e-12)
     True
     """
 

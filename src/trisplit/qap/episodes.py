@@ -42,6 +42,7 @@ class Task(NamedTuple):
     max_iter: int
     tol: float  # of the relaxation, on its two errors
     faces: bool
+    worth: float  # the cost of a rounded start up to which restarts on faces follow
     seconds: float | None
 
 
@@ -52,6 +53,7 @@ class Outcome(NamedTuple):
     point: np.ndarray | None
     iterations: int
     restarts: int
+    rounded: float | None = None  # the cost of a start when it was rounded, up to rounding errors of its own
 
 
 Found = Callable[[Outcome], None]
@@ -92,16 +94,16 @@ class Episodes:
                 if found is not None and self.engine.t:
                     found(self.rounded())
                 raise
-            p, point, iterations, _ = self.rounded()
+            p, point, iterations, _, cost = self.rounded()
         else:
-            point, iterations, p = None, 0, task.incumbent.astype(np.int64)
+            point, iterations, p, cost = None, 0, task.incumbent.astype(np.int64), None
         if found is not None:
             found(Outcome(p.copy(), point, iterations, 0))
         restarts = 0
-        if task.faces and self.n > 1:
+        if task.faces and self.n > 1 and (cost is None or cost <= task.worth):
             tell = None if found is None else lambda: found(Outcome(p.copy(), point, iterations, 0))
             restarts = self.search_faces(p, rng, 0 if task.incumbent is None else self.kick, tell, over)
-        return Outcome(p, point, iterations, restarts)
+        return Outcome(p, point, iterations, restarts, cost)
 
     @property
     def kick(self) -> int:
@@ -111,7 +113,11 @@ class Episodes:
     def rounded(self) -> Outcome:
         """Return the permutation next to the point where the engine is."""
         z = self.engine.z.copy()
-        return Outcome(round_to_permutation(z).astype(np.int64), z, self.engine.t, 0)
+        p = round_to_permutation(z).astype(np.int64)
+        cost = float(np.vdot(self.A, self.B[p[:, None], p]))
+        if self.C.size:
+            cost += float(self.C[np.arange(self.n), p].sum())
+        return Outcome(p, z, self.engine.t, 0, cost)
 
     def start(self, task: Task, rng: np.random.Generator, over: Callable[[], bool]) -> None:
         """Iterate from the start that the task says until the tolerance holds."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from queue import Empty, SimpleQueue
 from threading import Event, Lock
 from time import perf_counter
@@ -21,6 +22,7 @@ from trisplit.qap.episodes import Found, Outcome, Task, load_kernels, one_thread
 from trisplit.qap.instance import Instance
 
 FRESH = 0.5  # the share of new starts among the episodes of a search without end
+GOOD = 0.25  # the share of starts from which a search without end goes on to faces
 IN_FLIGHT = 8  # tasks handed at once to an executor that does not say how many workers it has
 GRACE = 0.1  # seconds after the deadline for outcomes that are on their way
 
@@ -37,18 +39,24 @@ class Plan:
     faces: bool
     x0: np.ndarray | None
     deadline: float | None
+    rounded: list[float] = field(default_factory=list)  # costs of the starts so far
 
     def tasks(self, best: Callable[[], np.ndarray | None]) -> Iterator[Task]:
         """Yield the tasks, each made when it is asked for."""
-        number = 0
+        number, endless = 0, self.starts is None
         while self.starts is None or number < self.starts:
             (seed,) = self.seed.spawn(1)
             incumbent = None
-            if self.starts is None and self.faces and np.random.default_rng(seed).random() >= FRESH:
+            if endless and self.faces and np.random.default_rng(seed).random() >= FRESH:
                 incumbent = best()
             x0 = self.x0 if number == 0 else None
-            yield Task(number, seed, incumbent, x0, self.max_iter, self.tol, self.faces, self.seconds())
+            worth = self.worth() if endless else inf
+            yield Task(number, seed, incumbent, x0, self.max_iter, self.tol, self.faces, worth, self.seconds())
             number += 1
+
+    def worth(self) -> float:
+        """Return the cost up to which a rounded start is among the best so far."""
+        return float(np.quantile(self.rounded, GOOD)) if self.rounded else inf
 
     def seconds(self) -> float | None:
         """Return the time left."""
@@ -94,9 +102,15 @@ class Search:
         with self.lock:
             self.found(outcome)
 
+    def over_with(self, task: Task, outcome: Outcome) -> bool:
+        """Hand over an outcome, and say whether that is enough."""
+        if outcome.rounded is not None:
+            self.plan.rounded.append(outcome.rounded)
+        return self.take(task, outcome)
+
     def run_here(self) -> None:
         for task in self.plan.tasks(self.best):
-            if self.take(task, run_episode(self.plan.instance, task, self.tell)):
+            if self.over_with(task, run_episode(self.plan.instance, task, self.tell)):
                 break
 
     def run_on_threads(self, slots: int) -> None:
@@ -139,7 +153,7 @@ class Search:
                     number = following if ordered else min(ready)
                     if number not in ready:
                         break
-                    if self.take(*ready.pop(number)):
+                    if self.over_with(*ready.pop(number)):
                         return
                     following += 1
                 if self.late():
