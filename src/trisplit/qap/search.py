@@ -2,7 +2,8 @@
 
 With a number of starts, every start is an episode of its own, which depends on its number and the seed alone; outcomes
 count in the order of their numbers, so the answer does not depend on who ran what, and when. With a time limit alone,
-about half of the episodes kick the best permutation known when they begin, so there the clock has a say.
+some episodes kick the best permutation known when they begin, and only the better starts go on to faces, so there the
+clock has a say.
 """
 
 import os
@@ -21,7 +22,7 @@ from trisplit.errors import InputError
 from trisplit.qap.episodes import Found, Outcome, Task, load_kernels, one_thread, run_episode, run_remote
 from trisplit.qap.instance import Instance
 
-FRESH = 0.5  # the share of new starts among the episodes of a search without end
+FRESH = 0.8  # the share of new starts among the episodes of a search without end
 GOOD = 0.25  # the share of starts from which a search without end goes on to faces
 IN_FLIGHT = 8  # tasks handed at once to an executor that does not say how many workers it has
 GRACE = 0.1  # seconds after the deadline for outcomes that are on their way

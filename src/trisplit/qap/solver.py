@@ -137,8 +137,9 @@ def solve(
     C : array of shape (n, n), optional
         Linear costs.
     starts : int, optional
-        10 if left out; without end (until `time_limit`) if a time limit is given. Then about every other start is
-        replaced by a kick: the best permutation, changed on a large face, is the next to be improved.
+        10 if left out; without end (until `time_limit`) if a time limit is given. Then only the best quarter of the
+        starts goes on to faces, and about every fifth start is replaced by a kick: the best permutation, changed on a
+        large face, is the next to be improved.
     polish : bool
         Whether to improve what each start has found by exchanges of pairs; without end, only what is new best.
     time_limit : float, optional
