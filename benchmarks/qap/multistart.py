@@ -62,7 +62,7 @@ def faq(instance: ts.qap.Instance, budget: float) -> Answer:
     """Restart SciPy's FAQ until time is up, from the barycentre first."""
     begin, rng = perf_counter(), np.random.default_rng(SEED)
     A, B = instance.A.astype(float), instance.B.astype(float)  # else it converts integers in every product
-    best, starts, options = float("inf"), 0, {}
+    best, starts, options = float("inf"), 0, {"rng": rng}
     while starts == 0 or (perf_counter() - begin < budget and best > instance.best_known):  # pyright: ignore
         found = quadratic_assignment(A, B, method="faq", options=options)
         best = min(best, instance.cost(found.col_ind))
@@ -75,7 +75,7 @@ def tos(instance: ts.qap.Instance, budget: float, options: dict[str, Any]) -> An
     res = ts.qap.solve(instance, time_limit=budget, target=instance.best_known, rng=SEED, **options)
     if res.status is ts.qap.QAPStatus.INTERRUPTED:
         raise KeyboardInterrupt
-    return res.cost, len(res.trace)
+    return res.cost, res.starts
 
 
 CALLS: dict[str, Callable[[ts.qap.Instance, float], Answer]] = {
