@@ -188,6 +188,7 @@ class RelaxDriver(Driver):
 
     engine: Engine | None = None
     form: Problem | None = None  # what a splitting without engine iterates on
+    exact: Problem | None = None  # the problem in float64, if the iteration has less
 
     def states(self, engine: Engine, concavity: Concavity | None = None) -> Iterator[State]:
         """Let the engine iterate from one look to the next; with a concavity, there is none before it has grown."""
@@ -226,8 +227,17 @@ class RelaxDriver(Driver):
         return Measured(state, fun, Certificate(bound, distance, "bound"), max(errors))
 
     def measure_anew(self, state: State) -> Measured | None:
-        """Return the state with the gap of the original f."""
-        return none_if_failed(lambda: super(RelaxDriver, self)._measure(recompute(self.problem, state, "gap")))
+        """Return the state with the gap of the original f, in float64 whatever the precision of the iteration is."""
+        return none_if_failed(self._measure_anew, state)
+
+    def _measure_anew(self, state: State) -> Measured | None:
+        if self.exact is None:
+            return super()._measure(recompute(self.problem, state, "gap"))
+        wide = state._replace(z=state.z.astype(np.float64), x=state.x.astype(np.float64), f_z=None)
+        wide = recompute(self.exact, wide, "gap")
+        fun, certificate = objective(self.exact, wide), certify(self.exact, wide, "gap")
+        finite = isfinite(fun) and isfinite(certificate.stationarity) and isfinite(certificate.infeasibility)
+        return Measured(state, fun, certificate, max(self.errors(certificate, fun, wide.z))) if finite else None
 
     def finish(self, state: State, status: Status, guarantee: Callable[[int], Guarantee]) -> Result:
         """Return the result; all that it may hand out has its gap."""

@@ -4,10 +4,10 @@ An episode depends on the instance, its number and its seed alone (and on the cl
 run anywhere: `run_episode` is what executors are handed.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import local
+from threading import Lock, local
 from time import perf_counter
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ SPREADS = (1.0, 0.3, 3.0, 0.1, 1.0, 0.3)
 FAMILY = len(SPREADS) + 2
 MIXED = 3  # permutations in a mean
 LOOK_RATIO = 1.2
+MARGIN = 4.0  # the errors of f itself and to the set of columns may be somewhat larger than those that are looked at
 PATIENCE = 2  # times n restarts in vain end an episode
 RESTARTS = 50  # between two looks at the clock
 MAX_KICK = 40  # rows
@@ -54,6 +55,7 @@ class Outcome(NamedTuple):
     iterations: int
     restarts: int
     rounded: float | None = None  # the cost of a start when it was rounded, up to rounding errors of its own
+    kicked: np.ndarray | None = None  # the permutation that a kick began with
 
 
 Found = Callable[[Outcome], None]
@@ -94,16 +96,18 @@ class Episodes:
                 if found is not None and self.engine.t:
                     found(self.rounded())
                 raise
-            p, point, iterations, _, cost = self.rounded()
+            p, point, iterations, _, cost, _ = self.rounded()
         else:
             point, iterations, p, cost = None, 0, task.incumbent.astype(np.int64), None
         if found is not None:
-            found(Outcome(p.copy(), point, iterations, 0))
+            found(Outcome(p.copy(), point, iterations, 0, kicked=task.incumbent))
         restarts = 0
         if task.faces and self.n > 1 and (cost is None or cost <= task.worth):
-            tell = None if found is None else lambda: found(Outcome(p.copy(), point, iterations, 0))
+            tell = (
+                None if found is None else lambda: found(Outcome(p.copy(), point, iterations, 0, kicked=task.incumbent))
+            )
             restarts = self.search_faces(p, rng, 0 if task.incumbent is None else self.kick, tell, over)
-        return Outcome(p, point, iterations, restarts, cost)
+        return Outcome(p, point, iterations, restarts, cost, task.incumbent)
 
     @property
     def kick(self) -> int:
@@ -134,7 +138,7 @@ class Episodes:
             if engine.t >= look:
                 look = min(max(engine.t + 1, int(LOOK_RATIO * engine.t)), task.max_iter)
                 bound, distance = engine.certify()
-                if max(bound / max(engine.value, 1.0), distance / self.n**0.5) <= task.tol:
+                if max(bound / max(engine.value, 1.0), distance / self.n**0.5) <= task.tol / MARGIN:
                     break
 
     def search_faces(
@@ -216,8 +220,31 @@ def run_remote(instance: Instance, task: Task) -> Outcome:
         return run_episode(instance, task)
 
 
-def one_thread() -> AbstractContextManager[object]:
-    """Return a context with one thread of linear algebra, in the library of the compiled products as well."""
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold linear algebra to one thread, in the library of the compiled products as well, while anybody wants that.
+
+    The limit is one for the whole process: the first to come sets it, and the last to go takes it back.
+    """
     import scipy.linalg.cython_blas  # noqa: F401  numba loads it with the first product: too late to be limited
 
-    return ThreadpoolController().limit(limits=1)
+    with _limit.lock:
+        if not _limit.users:
+            _limit.limiter = ThreadpoolController().limit(limits=1)
+        _limit.users += 1
+    try:
+        yield
+    finally:
+        with _limit.lock:
+            _limit.users -= 1
+            if not _limit.users:
+                _limit.limiter.restore_original_limits()
+
+
+class _Limit:
+    """Who holds linear algebra to one thread."""
+
+    lock, users, limiter = Lock(), 0, None
+
+
+_limit = _Limit()

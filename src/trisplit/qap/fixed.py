@@ -10,7 +10,7 @@ it once, so the smaller problem has the costs of the whole one.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trisplit.errors import InputError
 from trisplit.qap.instance import Instance, as_array, as_permutation, max_abs
+from trisplit.qap.matrices import as_dense, is_sparse
 from trisplit.qap.relaxation import Matrices, as_instance
 
 Fixed: TypeAlias = Mapping[int, int] | ArrayLike
@@ -89,6 +90,8 @@ def reduced(A: Matrices, B: np.ndarray | None, C: np.ndarray | None, fixed: Fixe
     True
     """
     whole = as_instance(A, B, C)
+    if is_sparse(whole.A) or is_sparse(whole.B):
+        whole = replace(whole, A=as_dense(whole.A), B=as_dense(whole.B))
     pairs = as_pairs(fixed, whole.n, name="fixed")[: whole.n - 1]
     everything = np.arange(whole.n)
     expand = Expansion(pairs, np.setdiff1d(everything, pairs[:, 0]), np.setdiff1d(everything, pairs[:, 1]))

@@ -72,12 +72,12 @@ def relax(
         "auto" works on the tangent form of f, `Objective.tangent`; other steps on f itself.
     concavity : int, optional
         Graduated concavity: within so many iterations f turns into f(X) - mu / 2 (||X||^2 - n), where mu is the largest
-        positive curvature, so that the result is a permutation or close to one; 200 is a good number. `fun` and the
+        positive curvature, so that the result is nearly always a permutation; 200 is a good number. `fun` and the
         certificate are those of the concave problem, which equals f at permutations.
     tol, max_iter, time_limit, rng, progress : as in `trisplit.minimize`
         `max_iter` is 20,000 if left out.
     dtype : float32 or float64, optional
-        The precision of the iteration, float64 if left out.
+        The precision of the iteration, float64 if left out; the certificate is computed in float64.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def relax(
     """
     begin = perf_counter()
     instance = as_instance(A, B, C)
-    if not isinstance(split, int) or split not in SPLITS:
+    if isinstance(split, bool) or split not in SPLITS:
         raise InputError(f"`split` is unknown, got {split!r}; choose 1 or 2")
     if order not in ORDERS:
         raise InputError(f"`order` is unknown, got {order!r}; choose one of {', '.join(ORDERS)}")
@@ -103,7 +103,9 @@ def relax(
         raise InputError(f"`step` is for method='tos', got {step!r} with method='fw'; leave it out")
     if concavity is not None and (method != "tos" or order != "gh" or not isinstance(rule, Adaptive)):
         raise InputError("`concavity` is for method='tos', order='gh' and step='auto'; leave these as they are")
-    if concavity is not None and (isinstance(concavity, bool) or not isinstance(concavity, int) or concavity < 1):
+    if concavity is not None and (
+        isinstance(concavity, bool) or not isinstance(concavity, int | np.integer) or concavity < 1
+    ):
         raise InputError(f"`concavity` must be an integer >= 1, got {concavity!r}; try 200, or leave it out")
     max_iter = MAX_ITER if max_iter is None else max_iter
     check_options(tol=tol, max_iter=max_iter, time_limit=time_limit)
@@ -116,8 +118,8 @@ def relax(
         raise InputError("`concavity` needs dense matrices, got sparse ones; pass `A.toarray()` and `B.toarray()`")
     tangent = f.tangent(precision) if isinstance(rule, Adaptive) else None
     growing = None if concavity is None or tangent is None else Concavity(tangent.curvature()[1], concavity)
-    seen = f if growing is None else Concave(f, growing.final)
-    problem = Problem(seen, SPLITS[split] if order == "gh" else SPLITS[split][::-1])
+    terms = SPLITS[split] if order == "gh" else SPLITS[split][::-1]
+    problem = Problem(f if growing is None else Concave(f, growing.final), terms)
     if isinstance(rule, Theory):
         rule = rule.with_iterations(max_iter)
 
@@ -127,6 +129,10 @@ def relax(
         return guarantees(problem, start, rule, relax=1.0, output="last", iterations=[iterations])[0]
 
     driver = RelaxDriver(problem, paper_errors, tol, max_iter, time_limit, seed=seed, progress=progress, begin=begin)
+    if precision != np.float64:
+        wide = _objective(instance, start.astype(np.float64))
+        driver.exact = Problem(wide if growing is None else Concave(wide, growing.final), terms)
+        driver.exact.f.counts = problem.counts
     if method == "fw":
         _require_feasible(start)
         return driver.run(frank_wolfe(problem, start), guarantee)
@@ -145,7 +151,7 @@ def certified(instance: Instance, X: np.ndarray, iterations: int, tol: float) ->
     """Return a point of the relaxed problem that an engine has reached as a result, with its gap."""
     f = Objective(instance.A.astype(X.dtype), instance.B.astype(X.dtype), instance.C)
     fun, u = f.value_and_grad(X)
-    off = float(np.linalg.norm(X - SPLITS[2][1].prox(X, 1.0)))
+    off = float(np.linalg.norm(X - SPLITS[1][1].prox(X, 1.0)))
     certificate = Certificate(float(np.vdot(u, X - assignment(u))), off, "gap")
     good = max(paper_errors(certificate, fun, X)) <= tol
     return Result(

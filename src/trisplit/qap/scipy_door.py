@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from trisplit.errors import InputError
 from trisplit.qap.fixed import as_pairs, reduced
 from trisplit.qap.instance import Instance, as_array
+from trisplit.qap.matrices import as_dense, is_sparse
 from trisplit.qap.relaxation import relax
 from trisplit.qap.rounding import round_to_permutation, swap_descent
 from trisplit.qap.solver import SPLIT
@@ -132,7 +133,7 @@ def _task(
     partial_match: ArrayLike | None = None,
     rng: Rng = None,
 ) -> _Task:
-    instance = Instance("matrices", A, B, C=C)
+    instance = Instance("matrices", *(as_dense(M) if is_sparse(M) else M for M in (A, B)), C=C)
     pairs = as_pairs(() if partial_match is None else partial_match, instance.n, name="partial_match")
     return _Task(instance, _flag(maximize, "maximize"), pairs, as_generator(rng)[1], _size(instance))
 

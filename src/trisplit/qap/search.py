@@ -24,6 +24,7 @@ from trisplit.qap.instance import Instance
 
 FRESH = 0.8  # the share of new starts among the episodes of a search without end
 GOOD = 0.25  # the share of starts from which a search without end goes on to faces
+RECENT = 1000  # starts that the others are compared with
 IN_FLIGHT = 8  # tasks handed at once to an executor that does not say how many workers it has
 GRACE = 0.1  # seconds after the deadline for outcomes that are on their way
 
@@ -45,8 +46,10 @@ class Plan:
     def tasks(self, best: Callable[[], np.ndarray | None]) -> Iterator[Task]:
         """Yield the tasks, each made when it is asked for."""
         number, endless = 0, self.starts is None
+        # All at once where it is known how many: how many a search asks for may depend on its workers.
+        seeds = iter([] if self.starts is None else self.seed.spawn(self.starts))
         while self.starts is None or number < self.starts:
-            (seed,) = self.seed.spawn(1)
+            seed = next(seeds, None) or self.seed.spawn(1)[0]
             incumbent = None
             if endless and self.faces and np.random.default_rng(seed).random() >= FRESH:
                 incumbent = best()
@@ -57,7 +60,7 @@ class Plan:
 
     def worth(self) -> float:
         """Return the cost up to which a rounded start is among the best so far."""
-        return float(np.quantile(self.rounded, GOOD)) if self.rounded else inf
+        return float(np.quantile(self.rounded[-RECENT:], GOOD)) if self.rounded else inf
 
     def seconds(self) -> float | None:
         """Return the time left."""

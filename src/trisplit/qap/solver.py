@@ -24,6 +24,7 @@ from trisplit.solve import Rng, as_generator, check_callback, check_options
 DEFAULT_STARTS = 10
 ENDLESS_ITERATIONS, MAX_ITERATIONS = 100, 2000  # of a start
 TOL = 1e-5
+FOR_EVER = 1e9  # seconds: a longer time limit is none
 # The splitting whose iteration counts are far smaller with the adaptive step (see docs/qap.md).
 SPLIT = 1
 
@@ -205,20 +206,26 @@ def solve(
     check_callback(callback)
     check_workers(workers)
     check_size(instance)
+    for name, flag in (("polish", polish), ("faces", faces)):
+        if not isinstance(flag, bool | np.bool_):
+            raise InputError(f"`{name}` must be True or False, got {flag!r}; choose one")
     if starts is None and time_limit is None:
         starts = DEFAULT_STARTS
     seed, generator = as_generator(rng)
     point, known = _start(x0, instance.n)
     endless = starts is None
+    seeds = generator.bit_generator.seed_seq
+    if not hasattr(seeds, "spawn"):
+        raise InputError("`rng` cannot spawn seeds; pass an integer or `np.random.default_rng(seed)`")
     plan = Plan(
         instance,
-        generator.bit_generator.seed_seq,  # pyright: ignore
+        seeds,  # pyright: ignore[reportArgumentType]
         None if endless else int(starts),  # pyright: ignore[reportArgumentType]
         max_iter or (ENDLESS_ITERATIONS if endless else MAX_ITERATIONS),
         TOL,
         bool(faces),
         point,
-        None if time_limit is None else begin + time_limit,
+        None if time_limit is None or time_limit > FOR_EVER else begin + time_limit,
     )
     record = _Record(instance, polish, begin, plan.deadline, target, callback, endless)
     status = record.search(plan, known, workers if workers is None or isinstance(workers, Executor) else int(workers))
@@ -276,6 +283,7 @@ class _Record:
         self.glimpsed: _Best | None = None  # in an episode that has not ended: counts if it never does
         self.rows: list[QAPTraceRow] = []
         self.seen: set[bytes] = set()
+        self.origins: dict[bytes, tuple[np.ndarray | None, int]] = {}  # starts behind permutations that were best
         self.starts = self.restarts = 0
         self.status: QAPStatus | None = None
 
@@ -320,13 +328,15 @@ class _Record:
             polished = swap_descent(self.instance, found.permutation, deadline=self.deadline)
             found = found._replace(cost=self.instance.cost(polished), permutation=polished)
             self.best = self.better(self.best, found)
+        if self.best is not None and self.best is not before:
+            self.origins[self.best.permutation.tobytes()] = self.best.point, self.best.iterations
         self.seen.add(found.permutation.tobytes())
         return found.cost
 
     def rated(self, outcome: Outcome) -> _Best:
         point, iterations = outcome.point, outcome.iterations
-        if point is None and self.best is not None:  # a kick: the start is that of the permutation that was kicked
-            point, iterations = self.best.point, self.best.iterations
+        if outcome.kicked is not None:
+            point, iterations = self.origins.get(outcome.kicked.tobytes(), (None, 0))
         return _Best(self.instance.cost(outcome.permutation), outcome.permutation, point, iterations)
 
     @staticmethod
