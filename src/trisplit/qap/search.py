@@ -23,7 +23,7 @@ from trisplit.qap.episodes import Found, Outcome, Task, load_kernels, one_thread
 from trisplit.qap.instance import Instance
 
 FRESH = 0.8  # the share of new starts among the episodes of a search without end
-GOOD = 0.25  # the share of starts from which a search without end goes on to faces
+GOOD = 0.15  # the share of starts from which a search without end goes on to faces
 RECENT = 1000  # starts that the others are compared with
 IN_FLIGHT = 8  # tasks handed at once to an executor that does not say how many workers it has
 GRACE = 0.1  # seconds after the deadline for outcomes that are on their way

@@ -22,7 +22,8 @@ from trisplit.result import Result
 from trisplit.solve import Rng, as_generator, check_callback, check_options
 
 DEFAULT_STARTS = 10
-ENDLESS_ITERATIONS, MAX_ITERATIONS = 100, 2000  # of a start
+MAX_ITERATIONS, ENDLESS_ITERATIONS, SMALL_ITERATIONS = 2000, 100, 50  # of a start
+SMALL = 40  # rows
 TOL = 1e-5
 FOR_EVER = 1e9  # seconds: a longer time limit is none
 # The splitting whose iteration counts are far smaller with the adaptive step (see docs/qap.md).
@@ -138,8 +139,8 @@ def solve(
     C : array of shape (n, n), optional
         Linear costs.
     starts : int, optional
-        10 if left out; without end (until `time_limit`) if a time limit is given. Then only the best quarter of the
-        starts goes on to faces, and about every fifth start is replaced by a kick: the best permutation, changed on a
+        10 if left out; without end (until `time_limit`) if a time limit is given. Then only the best 15 % of the
+        starts go on to faces, and about every fifth start is replaced by a kick: the best permutation, changed on a
         large face, is the next to be improved.
     polish : bool
         Whether to improve what each start has found by exchanges of pairs; without end, only what is new best.
@@ -147,7 +148,8 @@ def solve(
         In seconds.
     max_iter : int, optional
         Iterations of each start on the relaxed problem. If left out, a start ends at a relative error of 1e-5, or after
-        100 iterations in a search without end, 2,000 otherwise: the rounded permutations are hardly better later.
+        2,000 iterations; in a search without end after 100, or 50 up to 40 rows: the rounded permutations are hardly
+        better later.
     target : float, optional
         Stop at this cost or below.
     x0 : array, optional
@@ -221,7 +223,7 @@ def solve(
         instance,
         seeds,  # pyright: ignore[reportArgumentType]
         None if endless else int(starts),  # pyright: ignore[reportArgumentType]
-        max_iter or (ENDLESS_ITERATIONS if endless else MAX_ITERATIONS),
+        max_iter or (MAX_ITERATIONS if not endless else ENDLESS_ITERATIONS if instance.n > SMALL else SMALL_ITERATIONS),
         TOL,
         bool(faces),
         point,
