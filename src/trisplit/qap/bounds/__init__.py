@@ -1,0 +1,93 @@
+"""Lower bounds on the costs of a quadratic assignment problem, each with a certificate that others can check.
+
+A bound is exact: it is computed in integers of any size, or shown to hold by them. `trisplit.verify` confirms a
+certificate and shares no code with this package.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+
+from trisplit.errors import InputError
+from trisplit.qap.bounds.gilmore_lawler import Bounded, gilmore_lawler
+from trisplit.qap.bounds.integers import Integers
+from trisplit.qap.relaxation import Matrices, as_instance
+from trisplit.solve import check_options
+
+__all__ = ["LowerBound", "lower_bound", "methods"]
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """A number that no permutation can beat, and why.
+
+    Attributes
+    ----------
+    value : int or float
+        At most the cost of every permutation. An integer if the data are integers; otherwise the exact bound, rounded
+        down to a float.
+    method : str
+        Which bound it is.
+    certificate : dict
+        Its dual variables, integers ready for JSON, and a digest of them; `trisplit.verify.proven_bound` recomputes
+        `value` from it.
+    seconds : float
+        How long it took.
+    """
+
+    value: int | float
+    method: str
+    certificate: dict = field(repr=False)
+    seconds: float
+
+
+methods: dict[str, Callable[[Integers], Bounded]] = {"gilmore-lawler": gilmore_lawler}
+
+
+def lower_bound(
+    A: Matrices,
+    B: np.ndarray | None = None,
+    C: np.ndarray | None = None,
+    method: str = "auto",
+    time_limit: float | None = None,
+) -> LowerBound:
+    """Return a lower bound on sum_ij A[i,j] B[p[i],p[j]] + sum_i C[i,p[i]] over all permutations p.
+
+    Parameters
+    ----------
+    A, B : arrays or scipy.sparse matrices of shape (n, n), or an `Instance` in place of A
+    C : array of shape (n, n), optional
+        Linear costs.
+    method : {"auto", "gilmore-lawler"}
+    time_limit : float, optional
+        Seconds. A method that has begun is finished.
+
+    Returns
+    -------
+    LowerBound
+
+    Examples
+    --------
+    >>> import trisplit as ts
+    >>> bound = ts.qap.lower_bound(ts.qap.load("lipa20b"), method="gilmore-lawler")
+    >>> bound.value == ts.qap.load("lipa20b").best_known
+    True
+    """
+    begin = perf_counter()
+    instance = as_instance(A, B, C)
+    if method != "auto" and method not in methods:
+        raise InputError(f"`method` is unknown, got {method!r}; choose one of auto, {', '.join(methods)}")
+    check_options(tol=0.0, max_iter=1, time_limit=time_limit)
+    problem = Integers.of(instance)
+    bound, certificate = gilmore_lawler(problem)
+    return LowerBound(problem.value(bound), certificate["method"], sealed(certificate), perf_counter() - begin)
+
+
+def sealed(certificate: dict) -> dict:
+    """Return a certificate with the SHA-256 of its JSON text (sorted keys, no white space), which shows damage."""
+    text = json.dumps(certificate, sort_keys=True, separators=(",", ":"))
+    return certificate | {"sha256": hashlib.sha256(text.encode()).hexdigest()}
