@@ -12,8 +12,9 @@ from fractions import Fraction
 from math import isfinite
 from pathlib import Path
 
-from trisplit.verify.bounds import WrongError, proven_bound
+from trisplit.verify.bounds import proven_bound
 from trisplit.verify.data import Data, UnreadableError, bundled, from_file, text_of
+from trisplit.verify.whole import WrongError
 
 __all__ = ["Confirmed", "UnreadableError", "WrongError", "proven_bound", "verify"]
 

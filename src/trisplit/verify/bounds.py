@@ -5,35 +5,13 @@ for the smallest a, b >= 0 (a larger if C asks for it), costs are 2^(a+b) times 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, inf, nextafter
 
 import numpy as np
 
-
-class WrongError(Exception):
-    """A claim does not hold; the message says which, in one line."""
-
-
-@dataclass(frozen=True, eq=False)
-class Whole:
-    """A problem in integers: arrays of Python integers, and the exponent of two by which costs were multiplied."""
-
-    A: np.ndarray
-    B: np.ndarray
-    C: np.ndarray
-    exponent: int
-
-    @property
-    def n(self) -> int:
-        return len(self.A)
-
-    def symmetric_form(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return A + A', B + B', 4 C, whose costs are 4 times those of A, B, C if one matrix is symmetric."""
-        if not (_is_symmetric(self.A) or _is_symmetric(self.B)):
-            raise WrongError("the certificate is for symmetric matrices, neither A nor B is")
-        return self.A + self.A.T, self.B + self.B.T, 4 * self.C
+from trisplit.verify.tangent import check_spectral
+from trisplit.verify.whole import Whole, WrongError, checked_duals, is_symmetric
 
 
 def proven_bound(A: np.ndarray, B: np.ndarray, C: np.ndarray | None, certificate: Mapping) -> int | float:
@@ -92,36 +70,11 @@ def _check_gilmore_lawler(problem: Whole, certificate: Mapping) -> Fraction:
     return Fraction(checked_duals(certificate, least, 1), factor)
 
 
-def checked_duals(certificate: Mapping, costs: np.ndarray, scale: int) -> int:
-    """Return sum u + sum v if scale (u_i + v_k) <= costs_ik for all i, k; scale times it bounds all assignments."""
-    n = len(costs)
-    u, v = (integers(certificate, label, (n,)) for label in "uv")
-    over = scale * (u[:, None] + v[None, :]) > costs
-    if over.any():
-        i, k = np.argwhere(over)[0]
-        raise WrongError(
-            f"the certificate's dual variables are not feasible: u[{i}] + v[{k}] exceeds the cost of that pair"
-        )
-    return int(u.sum() + v.sum())
-
-
-def integers(certificate: Mapping, label: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Return an entry of the certificate as an array of Python integers of that shape, or raise `WrongError`."""
-    value = certificate.get(label)
-    array = np.empty(shape, dtype=object)
-    if not _has_shape(value, shape):
-        raise WrongError(f"the certificate's {label} must be integers of shape {shape}")
-    array[...] = value
-    return array
-
-
-def _has_shape(value: object, shape: tuple[int, ...]) -> bool:
-    if not shape:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, list) and len(value) == shape[0] and all(_has_shape(x, shape[1:]) for x in value)
-
-
-checkers: dict[str, Callable[[Whole, Mapping], Fraction]] = {"gilmore-lawler": _check_gilmore_lawler}
+checkers: dict[str, Callable[[Whole, Mapping], Fraction]] = {
+    "gilmore-lawler": _check_gilmore_lawler,
+    "projection": check_spectral,
+    "convex": check_spectral,
+}
 
 
 def _whole(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> Whole:
@@ -142,15 +95,11 @@ def _common_divisor(problem: Whole) -> int:
     A, B = problem.A, problem.B
     off = ~np.eye(problem.n, dtype=bool)
     pair = gcd(*A[off]) * gcd(*B[off])
-    if _is_symmetric(A):
+    if is_symmetric(A):
         pair = max(pair, gcd(*A[off]) * gcd(*(B + B.T)[off]))
-    if _is_symmetric(B):
+    if is_symmetric(B):
         pair = max(pair, gcd(*(A + A.T)[off]) * gcd(*B[off]))
     return gcd(pair, gcd(*A.diagonal()) * gcd(*B.diagonal()), gcd(*problem.C.ravel()))
-
-
-def _is_symmetric(M: np.ndarray) -> bool:
-    return bool((M == M.T).all())
 
 
 def _as_int64_if_small(rows: list[list[int]], n: int) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 from trisplit.errors import InputError
 from trisplit.qap.bounds.gilmore_lawler import Bounded, gilmore_lawler
 from trisplit.qap.bounds.integers import Integers
+from trisplit.qap.bounds.spectral import convex, projection
 from trisplit.qap.relaxation import Matrices, as_instance
 from trisplit.solve import check_options
 
@@ -45,7 +46,14 @@ class LowerBound:
     seconds: float
 
 
-methods: dict[str, Callable[[Integers], Bounded]] = {"gilmore-lawler": gilmore_lawler}
+# Seconds that integers take for a tangent plane, over n^3, and the shortest time to iterate.
+PLANE, LEAST = 1e-6, 1e-3
+# From cheap to strong. All but the first need a symmetric matrix.
+methods: dict[str, Callable[[Integers, float | None], Bounded]] = {
+    "gilmore-lawler": gilmore_lawler,
+    "projection": projection,
+    "convex": convex,
+}
 
 
 def lower_bound(
@@ -62,9 +70,11 @@ def lower_bound(
     A, B : arrays or scipy.sparse matrices of shape (n, n), or an `Instance` in place of A
     C : array of shape (n, n), optional
         Linear costs.
-    method : {"auto", "gilmore-lawler"}
+    method : {"auto", "gilmore-lawler", "projection", "convex"}
+        "auto" takes the best of them that can be had within the time limit. All but "gilmore-lawler" need a symmetric A
+        or B. A problem of one row has one cost, which "gilmore-lawler" finds, whatever the method.
     time_limit : float, optional
-        Seconds. A method that has begun is finished.
+        Seconds.
 
     Returns
     -------
@@ -83,7 +93,21 @@ def lower_bound(
         raise InputError(f"`method` is unknown, got {method!r}; choose one of auto, {', '.join(methods)}")
     check_options(tol=0.0, max_iter=1, time_limit=time_limit)
     problem = Integers.of(instance)
-    bound, certificate = gilmore_lawler(problem)
+    best: Bounded | None = None
+    if method not in ("auto", "gilmore-lawler") and not problem.symmetric:
+        raise InputError(f"`method` {method!r} needs a symmetric A or B; use 'gilmore-lawler' or 'auto'")
+    if problem.n == 1:
+        method = "gilmore-lawler"
+    for name in methods if method == "auto" else (method,):
+        left = None if time_limit is None else time_limit - (perf_counter() - begin)
+        if best is not None and (not problem.symmetric or (left is not None and left < PLANE * problem.n**3)):
+            break
+        left = None if left is None else max(left, LEAST)
+        found = methods[name](problem, left)
+        if best is None or found[0] > best[0]:
+            best = found
+    assert best is not None
+    bound, certificate = best
     return LowerBound(problem.value(bound), certificate["method"], sealed(certificate), perf_counter() - begin)
 
 

@@ -21,8 +21,10 @@ from trisplit.qap.bounds.integers import Integers, largest, narrow
 Bounded = tuple[Fraction, dict]
 
 
-def gilmore_lawler(problem: Integers) -> Bounded:
+def gilmore_lawler(problem: Integers, time_limit: float | None = None) -> Bounded:
     """Return the best of the Gilmore-Lawler bounds by rows, by columns and of the symmetric parts.
+
+    It takes no time to speak of.
 
     Returns
     -------
