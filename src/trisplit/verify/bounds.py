@@ -10,6 +10,7 @@ from math import gcd, inf, nextafter
 
 import numpy as np
 
+from trisplit.verify.dense import check_dnn
 from trisplit.verify.tangent import check_spectral
 from trisplit.verify.whole import Whole, WrongError, checked_duals, is_symmetric
 
@@ -74,6 +75,7 @@ checkers: dict[str, Callable[[Whole, Mapping], Fraction]] = {
     "gilmore-lawler": _check_gilmore_lawler,
     "projection": check_spectral,
     "convex": check_spectral,
+    "dnn": check_dnn,
 }
 
 

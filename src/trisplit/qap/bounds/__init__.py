@@ -13,6 +13,7 @@ from time import perf_counter
 import numpy as np
 
 from trisplit.errors import InputError
+from trisplit.qap.bounds.dnn import dnn
 from trisplit.qap.bounds.gilmore_lawler import Bounded, gilmore_lawler
 from trisplit.qap.bounds.integers import Integers
 from trisplit.qap.bounds.spectral import convex, projection
@@ -46,14 +47,18 @@ class LowerBound:
     seconds: float
 
 
-# Seconds that integers take for a tangent plane, over n^3, and the shortest time to iterate.
-PLANE, LEAST = 1e-6, 1e-3
-# From cheap to strong. All but the first need a symmetric matrix.
+# From cheap to strong.
 methods: dict[str, Callable[[Integers, float | None], Bounded]] = {
     "gilmore-lawler": gilmore_lawler,
     "projection": projection,
     "convex": convex,
+    "dnn": dnn,
 }
+SYMMETRIC = ("projection", "convex")
+# "dnn" is for so many rows, within "auto" without a time limit for fewer; and nothing is iterated for less time.
+DNN_ROWS, UNLIMITED_ROWS, LEAST = 40, 20, 1e-3
+# Seconds that integers take for the tangent planes of "convex", over n^3.
+PLANES = 1e-6
 
 
 def lower_bound(
@@ -70,9 +75,10 @@ def lower_bound(
     A, B : arrays or scipy.sparse matrices of shape (n, n), or an `Instance` in place of A
     C : array of shape (n, n), optional
         Linear costs.
-    method : {"auto", "gilmore-lawler", "projection", "convex"}
-        "auto" takes the best of them that can be had within the time limit. All but "gilmore-lawler" need a symmetric A
-        or B. A problem of one row has one cost, which "gilmore-lawler" finds, whatever the method.
+    method : {"auto", "gilmore-lawler", "projection", "convex", "dnn"}
+        From cheap to strong. "projection" and "convex" need a symmetric A or B, "dnn" is for up to 40 rows. "auto"
+        returns the best that can be had within the time limit; without one, "dnn" takes part up to 20 rows. The one
+        cost of a single row is found by "gilmore-lawler", whatever the method.
     time_limit : float, optional
         Seconds.
 
@@ -94,21 +100,31 @@ def lower_bound(
     check_options(tol=0.0, max_iter=1, time_limit=time_limit)
     problem = Integers.of(instance)
     best: Bounded | None = None
-    if method not in ("auto", "gilmore-lawler") and not problem.symmetric:
-        raise InputError(f"`method` {method!r} needs a symmetric A or B; use 'gilmore-lawler' or 'auto'")
-    if problem.n == 1:
-        method = "gilmore-lawler"
-    for name in methods if method == "auto" else (method,):
+    for name in _scale(problem, method, time_limit):
         left = None if time_limit is None else time_limit - (perf_counter() - begin)
-        if best is not None and (not problem.symmetric or (left is not None and left < PLANE * problem.n**3)):
+        if best is not None and left is not None and left < PLANES * problem.n**3:
             break
-        left = None if left is None else max(left, LEAST)
-        found = methods[name](problem, left)
+        found = methods[name](problem, None if left is None else max(left, LEAST))
         if best is None or found[0] > best[0]:
             best = found
     assert best is not None
     bound, certificate = best
     return LowerBound(problem.value(bound), certificate["method"], sealed(certificate), perf_counter() - begin)
+
+
+def _scale(problem: Integers, method: str, time_limit: float | None) -> tuple[str, ...]:
+    """Return the methods to try, or raise an `InputError` if the problem is not for the one that was asked for."""
+    n, symmetric = problem.n, problem.symmetric
+    if method in SYMMETRIC and not symmetric:
+        raise InputError(f"`method` {method!r} needs a symmetric A or B; use 'gilmore-lawler', 'dnn' or 'auto'")
+    if method == "dnn" and n > DNN_ROWS:
+        raise InputError(f"`method` 'dnn' is for n <= {DNN_ROWS}, got {n}; use 'convex' or 'auto'")
+    if n == 1:
+        return ("gilmore-lawler",)
+    if method != "auto":
+        return (method,)
+    strong = n <= (UNLIMITED_ROWS if time_limit is None else DNN_ROWS)
+    return ("gilmore-lawler", *(("convex",) if symmetric else ()), *(("dnn",) if strong else ()))
 
 
 def sealed(certificate: dict) -> dict:
