@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import permutations
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -86,8 +87,17 @@ def test_tangent_planes_are_below_every_permutation(problem, method):
     check(*problem, method)
 
 
+@pytest.mark.parametrize("method", methods)
+def test_numbers_of_very_different_size(method):
+    zero = np.zeros((3, 3))
+    C = np.array([[1.0, 5e-324, 0.0], [0.0, 1e300, 0.0], [0.0, 0.0, 1.0]])
+    tiny = np.full((3, 3), 5e-324)
+    for problem in ((zero, zero, C), (tiny, tiny, None), (tiny, tiny, C), (tiny + np.eye(3) * 1e150, np.eye(3), C)):
+        check(*problem, method)
+
+
 @pytest.mark.slow
-@settings(deadline=None, max_examples=1500)
+@settings(deadline=None, max_examples=600)
 @given(problems(largest=6), st.sampled_from(["auto", *methods]))
 def test_bounds_are_below_every_permutation(problem, method):
     check(*problem, method)
@@ -111,6 +121,33 @@ def test_a_rising_scale_on_qaplib(name):
         assert proven_bound(instance.A, instance.B, None, bound.certificate) == bound.value
         values.append(bound.value)
     assert values[0] <= values[1] <= instance.best_known
+
+
+@pytest.mark.parametrize("name", ["tai10a", "tai10b", "chr12a", "had12", "rou12", "scr12", "tai12a"])
+def test_the_doubly_nonnegative_bound_proves_optima(name):
+    instance = qap.load(name)
+    bound = qap.lower_bound(instance)
+    assert bound.method == "dnn"
+    assert bound.value == instance.best_known
+    assert proven_bound(instance.A, instance.B, None, bound.certificate) == bound.value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+def test_the_doubly_nonnegative_bound_on_qaplib(name):
+    instance = qap.load(name)
+    bound = qap.lower_bound(instance, method="dnn", time_limit=10)
+    assert bound.seconds < 12
+    assert bound.value <= instance.best_known
+    assert proven_bound(instance.A, instance.B, None, bound.certificate) == bound.value
+
+
+def test_a_time_limit_is_kept():
+    begin = perf_counter()
+    bound = qap.lower_bound(qap.load("tai25a"), time_limit=2)
+    assert perf_counter() - begin < 3
+    assert bound.seconds < 3
+    assert bound.value <= 1167256
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
@@ -156,8 +193,10 @@ def test_sparse_matrices_are_taken():
     [
         ({"method": "gilmore"}, "`method` is unknown, got 'gilmore'"),
         ({"time_limit": 0}, "`time_limit` must be positive"),
+        ({"A": qap.load("sko42"), "method": "dnn"}, "`method` 'dnn' is for n <= 40, got 42"),
+        ({"A": qap.load("bur26a"), "method": "convex"}, "`method` 'convex' needs a symmetric A or B"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(InputError, match=message):
-        qap.lower_bound(qap.load("nug12"), **arguments)
+        qap.lower_bound(**({"A": qap.load("nug12")} | arguments))

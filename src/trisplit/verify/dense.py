@@ -35,8 +35,8 @@ def check_dnn(problem: Whole, certificate: Mapping) -> Fraction:
     if not 2 <= n <= LARGEST_SIZE:
         raise WrongError(f"the certificate is for 2 to {LARGEST_SIZE} rows, there are {n}")
     bits, exponent, eps = (int(integers(certificate, label, ())) for label in ("bits", "exponent", "eps"))
-    if not (1 <= bits <= 1000 and abs(exponent) <= LARGEST_EXPONENT):
-        raise WrongError("the certificate's bits or exponent are out of range")
+    if not (1 <= bits <= 1000 and abs(exponent) <= LARGEST_EXPONENT and 0 <= eps < 2 ** (bits + 64)):
+        raise WrongError("the certificate's bits, exponent or eps are out of range")
     one = 2**bits
     S = _unpacked(certificate.get("S"), n * n)
     _check_semidefinite(S, Fraction(eps, one), n)

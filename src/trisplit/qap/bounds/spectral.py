@@ -174,12 +174,12 @@ def minimiser(split: Split, time_limit: float | None) -> np.ndarray:
     from trisplit.solve import minimize
 
     n = split.n
-    A, B = (centred(_floats(M, shift)) for M, shift in ((split.A, split.a), (split.B, split.b)))
-    S, R = (_floats(M, 3 * BITS) for M in (split.S, split.R))
-    L = _floats(split.linear, split.unit) / n
-    curved = np.add.outer(_floats(split.s, BITS), _floats(split.t, BITS))
-    curved = np.multiply.outer(_floats(split.left, BITS), _floats(split.right, BITS)) - curved
-    f = Convexified(A, B, S, R, L - L.mean(), 2.0 * float(curved.max(initial=0.0)))
+    down = max(largest(split.linear).bit_length() - split.unit, 0)  # where linear costs are larger than 2^unit
+    A, B = centred(_floats(split.A, split.a + down)), centred(_floats(split.B, split.b))
+    S, R = (_floats(M, 3 * BITS + down) for M in (split.S, split.R))
+    L = _floats(split.linear, split.unit + down) / n
+    products = np.multiply.outer(split.left, split.right) - np.add.outer(split.s, split.t) * ONE
+    f = Convexified(A, B, S, R, L - L.mean(), 2.0 * float(_floats(products, 2 * BITS + down).max(initial=0.0)))
     start = np.full((n, n), 1.0 / n)
     result = minimize(f, start, SPLITS[1], tol=1e-6, max_iter=MAX_ITER, time_limit=time_limit)
     return np.rint(np.asarray(result.x) * ONE).astype(np.int64).astype(object)
