@@ -105,7 +105,7 @@ def test_a_file_is_read_afresh(tmp_path, capsys, text):
     assert run(["verify", str(path), "--data", str(data)]) == 0
     capsys.readouterr()
     assert run(["verify", str(path)]) == 2
-    assert "'pair' is not a bundled one; name the file that was solved with --data FILE.dat" in capsys.readouterr().err
+    assert "'pair' is not a bundled one; name its file, with --data FILE.dat" in capsys.readouterr().err
     data.write_text(text.replace("1", "2"))
     assert run(["verify", str(path), "--data", str(data)]) in (1, 2)
 

@@ -18,8 +18,7 @@ def verify(
     try:
         typer.echo(str(check(result, data)))
     except UnreadableError as error:
-        remedy = "" if data is not None or "not a bundled one" not in str(error) else " with --data FILE.dat"
-        raise InputError(f"{error}{remedy}") from error
+        raise InputError(str(error)) from error
     except WrongError as error:
         typer.echo(f"trisplit: {result}: wrong, {error}", err=True)
         raise typer.Exit(1) from error

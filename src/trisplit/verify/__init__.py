@@ -84,7 +84,7 @@ def verify(path: str | Path, data: str | Path | None = None) -> Confirmed:
     name = record["instance"]
     problem = bundled(name) if data is None else from_file(Path(data))
     if problem is None:
-        raise UnreadableError(f"instance {name!r} is not a bundled one; name the file that was solved")
+        raise UnreadableError(f"instance {name!r} is not a bundled one; name its file, with --data FILE.dat")
     _check_answer(record, problem)
     _check_bound(record, problem)
     _check_status(record, problem)
