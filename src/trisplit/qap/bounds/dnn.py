@@ -42,7 +42,8 @@ ONE = 2**BITS
 ENTRY_BITS = 30  # of S
 MAX_ITER, LOOK = 3_000, 25
 STAGNANT = 12  # looks without progress
-PLANE = 8e-7  # seconds that integers take for a tangent plane, over n^4
+EARLY, LATER, SETTLED = 10, 50, 250  # beta is balanced so often, first and after so many iterations
+PLANE = 1e-6  # seconds that integers take for a tangent plane, over n^4
 UNIT_ROUNDOFF = 2.0**-53
 
 
@@ -68,18 +69,22 @@ def dnn(problem: Integers, time_limit: float | None = None) -> Bounded:
     """
     begin = perf_counter()
     relaxed = Relaxed(problem)
-    best, idle = relaxed.look(), 0
+    best, idle, slowest = relaxed.look(), 0, 0.0
     for t in range(1, MAX_ITER + 1):
+        started = perf_counter()
         relaxed.advance()
-        late = time_limit is not None and perf_counter() - begin > time_limit - PLANE * problem.n**4
-        if t % LOOK and not late:
-            continue
-        seen = relaxed.look()
-        idle = 0 if seen.bound > best.bound + 1e-7 * abs(best.bound) else idle + 1
-        best = max(best, seen, key=lambda snapshot: snapshot.bound)
-        if late or idle >= STAGNANT or _nothing_left(problem, relaxed, best):
-            break
-        relaxed.balance()
+        now = perf_counter()
+        slowest = max(slowest, now - started)
+        # Another iteration and a look, then the integers.
+        late = time_limit is not None and now - begin + 2.0 * slowest > time_limit - PLANE * problem.n**4
+        if t % LOOK == 0 or late:
+            seen = relaxed.look()
+            idle = 0 if seen.bound > best.bound + 1e-7 * abs(best.bound) else idle + 1
+            best = max(best, seen, key=lambda snapshot: snapshot.bound)
+            if late or idle >= STAGNANT or _nothing_left(problem, relaxed, best):
+                break
+        if t % (EARLY if t <= SETTLED else LATER) == 0:
+            relaxed.balance()
     return plane(problem, best, relaxed.exponent)
 
 
@@ -107,7 +112,7 @@ def plane(problem: Integers, snapshot: Snapshot, exponent: int) -> Bounded:
     square = Fraction(int((x0 * x0).sum()), n**4 * ONE**2)
     bound = Fraction(int(u.sum() + v.sum()), ONE) - Fraction(int((x0 * S_x0).sum()), n**4 * ONE**2)
     bound -= Fraction(eps, ONE) * (n + square)
-    packed = base64.b64encode(zlib.compress(S[np.tril_indices(n * n)].astype("<i4").tobytes(), 9)).decode("ascii")
+    packed = base64.b64encode(zlib.compress(S[np.tril_indices(n * n)].astype("<i4").tobytes())).decode("ascii")
     certificate = {"method": "dnn", "bits": BITS, "exponent": e, "S": packed, "eps": eps, "X0": X0.tolist()}
     return bound * Fraction(2) ** (e - 1), certificate | {"u": u.tolist(), "v": v.tolist()}
 

@@ -9,7 +9,7 @@ from trisplit.qap.bounds.integers import Integers, largest
 from trisplit.terms.joint import assignment
 
 RELAXATION = 1.618  # of the step of the multiplier
-BALANCE, CHANGE = 2.5, 1.5
+BALANCE, CHANGE = 1.5, 2.0
 
 
 class Snapshot(NamedTuple):
@@ -53,7 +53,7 @@ class Relaxed:
         self.Q = (Q * 2**64 >> self.exponent).astype(np.float64) * 2.0**-64
         size = float(np.linalg.norm(self.Q))
         self.scale = N / size if size else 1.0  # brings the costs to the size that the first step is made for
-        self.beta = n / 3
+        self.beta = 4 * n / 3
         self.L = np.zeros((N + 1, N + 1))
         self.L[1:, 1:] = self.scale * self.Q
         self.V = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, : n - 1]]))[0][:, 1:]
