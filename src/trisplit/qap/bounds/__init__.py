@@ -55,10 +55,10 @@ methods: dict[str, Callable[[Integers, float | None], Bounded]] = {
     "dnn": dnn,
 }
 SYMMETRIC = ("projection", "convex")
-# "dnn" is for so many rows, within "auto" without a time limit for fewer; and nothing is iterated for less time.
-DNN_ROWS, UNLIMITED_ROWS, LEAST = 40, 20, 1e-3
-# Seconds that integers take for the tangent planes of "convex", over n^3.
-PLANES = 1e-6
+# "dnn" is for so many rows; within "auto" without a time limit, for fewer.
+DNN_ROWS, UNLIMITED_ROWS = 40, 20
+# Below so many seconds, times a power of n, "auto" does not begin with a method: it would not get far.
+WORTHWHILE = {"convex": (1e-6, 3), "dnn": (5e-6, 4)}
 
 
 def lower_bound(
@@ -102,9 +102,11 @@ def lower_bound(
     best: Bounded | None = None
     for name in _scale(problem, method, time_limit):
         left = None if time_limit is None else time_limit - (perf_counter() - begin)
-        if best is not None and left is not None and left < PLANES * problem.n**3:
-            break
-        found = methods[name](problem, None if left is None else max(left, LEAST))
+        if best is not None and left is not None:
+            seconds, power = WORTHWHILE[name]
+            if left < seconds * problem.n**power:
+                continue
+        found = methods[name](problem, left)
         if best is None or found[0] > best[0]:
             best = found
     assert best is not None

@@ -43,7 +43,7 @@ ENTRY_BITS = 30  # of S
 MAX_ITER, LOOK = 3_000, 25
 STAGNANT = 12  # looks without progress
 EARLY, LATER, SETTLED = 10, 50, 250  # beta is balanced so often, first and after so many iterations
-PLANE = 1e-6  # seconds that integers take for a tangent plane, over n^4
+PLANE = 1.8  # the tangent plane in integers takes longer than the integers of the beginning
 UNIT_ROUNDOFF = 2.0**-53
 
 
@@ -69,6 +69,7 @@ def dnn(problem: Integers, time_limit: float | None = None) -> Bounded:
     """
     begin = perf_counter()
     relaxed = Relaxed(problem)
+    integers = PLANE * (perf_counter() - begin)  # the time to keep for the end
     best, idle, slowest = relaxed.look(), 0, 0.0
     for t in range(1, MAX_ITER + 1):
         started = perf_counter()
@@ -76,7 +77,7 @@ def dnn(problem: Integers, time_limit: float | None = None) -> Bounded:
         now = perf_counter()
         slowest = max(slowest, now - started)
         # Another iteration and a look, then the integers.
-        late = time_limit is not None and now - begin + 2.0 * slowest > time_limit - PLANE * problem.n**4
+        late = time_limit is not None and now - begin + 2.0 * slowest + integers > time_limit
         if t % LOOK == 0 or late:
             seen = relaxed.look()
             idle = 0 if seen.bound > best.bound + 1e-7 * abs(best.bound) else idle + 1

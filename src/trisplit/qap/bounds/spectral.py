@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import isqrt
+from time import perf_counter
 
 import numpy as np
 
@@ -35,6 +36,7 @@ from trisplit.qap.matrices import centred
 BITS = 44
 ONE = 2**BITS
 MAX_ITER = 5_000  # of the splitting
+SLACK = 1.5  # not all planes take the same time
 
 
 def projection(problem: Integers, time_limit: float | None = None) -> Bounded:
@@ -53,6 +55,8 @@ def projection(problem: Integers, time_limit: float | None = None) -> Bounded:
 def convex(problem: Integers, time_limit: float | None = None) -> Bounded:
     """Return the convex quadratic bound: the tangent plane at the minimiser, found by three operator splitting.
 
+    If time is too short for that, it is the projection bound.
+
     Examples
     --------
     >>> from trisplit import qap
@@ -60,11 +64,17 @@ def convex(problem: Integers, time_limit: float | None = None) -> Bounded:
     >>> 481 < bound < 482
     True
     """
-    planes = []
+    begin = perf_counter()
+    split = Split(problem)
+    best = split.plane(None)
+    integers = SLACK * (perf_counter() - begin)  # how long the next plane may take
     for by_rows in (True, False):
-        split = Split(problem, by_rows)
-        planes.append(split.plane(minimiser(split, time_limit and time_limit / 2)))
-    return max(planes, key=lambda plane: plane[0])
+        left = None if time_limit is None else time_limit - (perf_counter() - begin) - integers
+        if left is not None and left <= 0.0:
+            break
+        split = split if by_rows else Split(problem, by_rows)
+        best = max(best, split.plane(minimiser(split, left)), key=lambda plane: plane[0])
+    return best
 
 
 class Split:
@@ -171,6 +181,7 @@ class Convexified:
 
 def minimiser(split: Split, time_limit: float | None) -> np.ndarray:
     """Return a point near the minimiser over doubly stochastic matrices, times 2^BITS and rounded."""
+    from trisplit.result import Status
     from trisplit.solve import minimize
 
     n = split.n
@@ -182,6 +193,8 @@ def minimiser(split: Split, time_limit: float | None) -> np.ndarray:
     f = Convexified(A, B, S, R, L - L.mean(), 2.0 * float(_floats(products, 2 * BITS + down).max(initial=0.0)))
     start = np.full((n, n), 1.0 / n)
     result = minimize(f, start, SPLITS[1], tol=1e-6, max_iter=MAX_ITER, time_limit=time_limit)
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
     return np.rint(np.asarray(result.x) * ONE).astype(np.int64).astype(object)
 
 
