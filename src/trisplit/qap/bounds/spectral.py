@@ -73,7 +73,8 @@ def convex(problem: Integers, time_limit: float | None = None) -> Bounded:
         if left is not None and left <= 0.0:
             break
         split = split if by_rows else Split(problem, by_rows)
-        best = max(best, split.plane(minimiser(split, left)), key=lambda plane: plane[0])
+        share = left / 2.0 if left is not None and by_rows else left
+        best = max(best, split.plane(minimiser(split, share)), key=lambda plane: plane[0])
     return best
 
 
