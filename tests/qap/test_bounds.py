@@ -134,8 +134,8 @@ def test_the_doubly_nonnegative_bound_proves_optima(name):
 
 PROVEN = """
 chr12a chr12b chr12c chr15a chr15b chr15c chr18a chr18b chr20a chr20b chr20c chr22a chr22b chr25a els19 esc16e esc16f
-esc16g esc16j had12 had14 had16 had18 had20 lipa20a lipa20b lipa30b lipa40b lipa50b lipa60b lipa70b lipa80b lipa90b rou12
-scr12 scr15 tai10a tai10b tai12a tai12b tai15b tai20b
+esc16g esc16j esc32e had12 had14 had16 had18 had20 lipa20a lipa20b lipa30b lipa40b lipa50b lipa60b lipa70b lipa80b
+lipa90b rou12 scr12 scr15 tai10a tai10b tai12a tai12b tai15b tai20b
 """
 
 
