@@ -67,6 +67,7 @@ def test_the_wheel_installed_elsewhere_runs_every_command(wheel, tmp_path):
     subprocess.run([scripts / "python", "-m", "pip", "install", "--quiet", str(wheel)], check=True)
     arguments = {
         "solve": ["nug12", "--starts", "1", "--json", "out.json"],
+        "verify": ["out.json"],
         "list": [],
         "bench": ["overhead", "--quick", "--out", "."],
         "info": [],

@@ -12,9 +12,16 @@ from trisplit.cli.bench import bench
 from trisplit.cli.info import info
 from trisplit.cli.list_instances import list_instances
 from trisplit.cli.solve import solve
+from trisplit.cli.verify import verify
 from trisplit.errors import InputError
 
-commands: dict[str, Callable[..., None]] = {"solve": solve, "list": list_instances, "bench": bench, "info": info}
+commands: dict[str, Callable[..., None]] = {
+    "solve": solve,
+    "verify": verify,
+    "list": list_instances,
+    "bench": bench,
+    "info": info,
+}
 
 app = typer.Typer(
     help="Minimise f + g + h with a certificate, and solve quadratic assignment problems.",

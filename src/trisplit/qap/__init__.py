@@ -1,5 +1,6 @@
-"""Quadratic assignment: bundled QAPLIB instances, the certified relaxation, and relax-and-round."""
+"""Quadratic assignment: bundled QAPLIB instances, the certified relaxation, relax-and-round, and lower bounds."""
 
+from trisplit.qap.bounds import LowerBound, lower_bound
 from trisplit.qap.fixed import Expansion, reduced
 from trisplit.qap.instance import Instance
 from trisplit.qap.objective import Objective, Tangent
@@ -12,6 +13,7 @@ from trisplit.qap.solver import QAPResult, QAPStatus, QAPTraceRow, solve
 __all__ = [
     "Expansion",
     "Instance",
+    "LowerBound",
     "Objective",
     "QAPResult",
     "QAPStatus",
@@ -19,6 +21,7 @@ __all__ = [
     "Tangent",
     "initial_point",
     "load",
+    "lower_bound",
     "names",
     "quadratic_assignment",
     "read",
