@@ -37,10 +37,10 @@ from trisplit.kernels import compiled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LANES = 16  # the numbers in a vector of the processor
+LANES = 32  # numbers: two vectors of the processor
 NEVER = 2**31 - 1  # in X: a pair that is not exchanged at all
 ALWAYS = NEVER - 1  # the move until which every other pair has been allowed again
-SLOPES, COLUMNS = 3, 3  # rows of the scratch arrays: a, b, c for each t; W[i,p_i], W[i,p_r], W[i,p_s]
+SLOPES, COLUMNS = 3, 4  # rows of the scratch arrays: a, b, c for each t; W[i,p_i], W[i,p_r], W[i,p_s], a row of d
 
 
 def write_row(
@@ -49,21 +49,29 @@ def write_row(
     W: np.ndarray,
     p: np.ndarray,
     r: int,
-    own: np.ndarray,
     across: np.ndarray,
     slopes: np.ndarray,
+    columns: np.ndarray,
     d: np.ndarray,
 ) -> None:
-    """Write d[r,v] for all v, plus what `sweep` is going to subtract; own[v] is W[v,p_v], across[v] is W[v,p_r]."""
-    number = d.dtype.type
-    W_r, S_r, T_r, own_r = W[r], S[r], T[p[r]], own[r]
-    for v in range(p.size):
+    """Write d[r,v] for all v, plus what `sweep` is going to subtract; across[v] is W[v,p_r]."""
+    number, n = d.dtype.type, p.size
+    W_r, S_r, T_r, own, line = W[r], S[r], T[p[r]], columns[0], columns[3]
+    own_r = own[r]
+    for v in range(n):
         at = np.uint64(p[v])  # an unsigned index needs no test of its sign
-        x = number(W_r[at] + across[v] - own_r - own[v] + S_r[v] * T_r[at])
-        for t in range(slopes.shape[0]):
-            a, b = slopes[t, 0], slopes[t, 1]
-            x = number(x + number(a[r] - a[v]) * number(b[r] - b[v]))
-        d[min(r, v), max(r, v)] = x
+        line[v] = number(W_r[at] + across[v] - own_r - own[v] + S_r[v] * T_r[at])
+    for t in range(slopes.shape[0]):
+        a, b = slopes[t, 0], slopes[t, 1]
+        a_r, b_r = a[r], b[r]
+        for v in range(n):
+            line[v] = number(line[v] + number(a_r - a[v]) * number(b_r - b[v]))
+    for v in range(r):
+        d[v, r] = line[v]
+    d_r = d[r]
+    for v in range(n - r):
+        at = np.uint64(r) + np.uint64(v)
+        d_r[at] = line[at]
 
 
 def fill(
@@ -94,7 +102,7 @@ def fill(
     for r in range(n):
         for v in range(n):
             across[v] = W[v, p[r]]
-        write_row(S, T, W, p, r, own, across, slopes, d)
+        write_row(S, T, W, p, r, across, slopes, columns, d)
 
 
 def turn(
@@ -119,17 +127,18 @@ def turn(
             a[k] = L_r[k] - L_s[k]
             c[k] = R_s[k] - R_r[k]
         for k in range(n):
-            b[k] = c[p[k]]
+            b[k] = c[np.uint64(p[k])]
     p[r], p[s] = p[s], p[r]
+    own, at_r, at_s, p_r, p_s = columns[0], columns[1], columns[2], np.uint64(p[r]), np.uint64(p[s])
     for i in range(n):
         W_i = W[i]
         for t in range(pairs):
             a_i, c = slopes[t, 0, i], slopes[t, 2]
             for l in range(w):
                 W_i[l] = number(W_i[l] + number(a_i * c[l]))
-        columns[0, i], columns[1, i], columns[2, i] = W_i[p[i]], W_i[p[r]], W_i[p[s]]
-    write_row(S, T, W, p, r, columns[0], columns[1], slopes, d)
-    write_row(S, T, W, p, s, columns[0], columns[2], slopes, d)
+        own[i], at_r[i], at_s[i] = W_i[np.uint64(p[i])], W_i[p_r], W_i[p_s]
+    write_row(S, T, W, p, r, columns[1], slopes, columns, d)
+    write_row(S, T, W, p, s, columns[2], slopes, columns, d)
 
 
 def lower(d: np.ndarray, a: np.ndarray, b: np.ndarray, n: int) -> None:

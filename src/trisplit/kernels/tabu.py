@@ -36,11 +36,14 @@ PATIENCE, LENGTH, SHORTEST, LONGEST, WEAKEST, STRONGEST, GROWTH, REFRESH, RULES 
 
 def forbid(E: np.ndarray, X: np.ndarray, p: np.ndarray, r: int) -> None:
     """Write row r of X, of which p has changed."""
-    never, p_r, E_r = np.int32(NEVER), p[r], E[r]
-    for v in range(p.size):
-        i, j = min(r, v), max(r, v)
-        if X[i, j] != never:
-            X[i, j] = min(E_r[p[v]], E[v, p_r])
+    never, p_r, E_r, X_r = np.int32(NEVER), np.uint64(p[r]), E[r], X[r]
+    for v in range(r):
+        if X[v, r] != never:
+            X[v, r] = min(E_r[np.uint64(p[v])], E[v, p_r])
+    for k in range(p.size - r):
+        v = np.uint64(r) + np.uint64(k)
+        if X_r[v] != never:
+            X_r[v] = min(E_r[np.uint64(p[v])], E[v, p_r])
 
 
 def keep(p: np.ndarray, W: np.ndarray, d: np.ndarray, to_p: np.ndarray, to_W: np.ndarray, to_d: np.ndarray) -> None:
