@@ -1,1 +1,1 @@
-"""Benchmarks on instances of QAPLIB: the relaxed problem (`relax`), and the search for a permutation (`multistart`)."""
+"""Benchmarks on instances of QAPLIB: the relaxed problem (`relax`), the search for a permutation (`multistart`), tabu search."""
