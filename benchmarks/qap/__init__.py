@@ -1,1 +1,1 @@
-"""Benchmarks on instances of QAPLIB: the relaxed problem (`relax`), the search for a permutation (`multistart`), tabu search."""
+"""Benchmarks of the relaxed QAP (`relax`), the search for a permutation (`multistart`) and tabu search (`tabu`)."""

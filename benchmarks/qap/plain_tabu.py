@@ -18,20 +18,33 @@ def delta(A: np.ndarray, B: np.ndarray, p: np.ndarray, r: int, s: int) -> int:
     """Return half of what the exchange of r and s changes, in O(n)."""
     total = 0
     for k in range(p.size):
-        if k not in (r, s):
+        if k != r and k != s:
             total += (A[r, k] - A[s, k]) * (B[p[s], p[k]] - B[p[r], p[k]])
     return total
 
 
-@compiled("i8(i8[:,::1],i8[:,::1],i8[::1],npy_rng,i8)")
-def search(A: np.ndarray, B: np.ndarray, p: np.ndarray, rng: np.random.Generator, moves: int) -> int:
-    """Make moves from p, which changes; return the least sum over i < j of A_ij B_pi_pj, less that of the start."""
-    n, value, best = p.size, 0, 0
-    deltas, until = np.zeros((n, n), np.int64), np.zeros((n, n), np.int64)
-    for i in range(n - 1):
-        for j in range(i + 1, n):
+@compiled("void(i8[:,::1],i8[:,::1],i8[::1],i8[:,::1])")
+def fill(A: np.ndarray, B: np.ndarray, p: np.ndarray, deltas: np.ndarray) -> None:
+    """Write the deltas of all pairs i < j."""
+    for i in range(p.size - 1):
+        for j in range(i + 1, p.size):
             deltas[i, j] = delta(A, B, p, i, j)
-    for move in range(1, moves + 1):
+
+
+@compiled("void(i8[:,::1],i8[:,::1],i8[::1],i8[:,::1],i8[:,::1],i8[::1],npy_rng,i8)")
+def search(
+    A: np.ndarray,
+    B: np.ndarray,
+    p: np.ndarray,
+    deltas: np.ndarray,
+    until: np.ndarray,
+    numbers: np.ndarray,
+    rng: np.random.Generator,
+    moves: int,
+) -> None:
+    """Make moves from p; `numbers` are those made before, the sum over i < j now, and the least one."""
+    n, (first, value, best) = p.size, numbers
+    for move in range(first + 1, first + moves + 1):
         least, r, s = FAR, -1, -1
         for i in range(n - 1):
             for j in range(i + 1, n):
@@ -54,4 +67,17 @@ def search(A: np.ndarray, B: np.ndarray, p: np.ndarray, rng: np.random.Generator
                     a = A[r, i] - A[r, j] + A[s, j] - A[s, i]
                     b = B[p[s], p[i]] - B[p[s], p[j]] + B[p[r], p[j]] - B[p[r], p[i]]
                     deltas[i, j] += a * b
-    return best
+    numbers[0], numbers[1], numbers[2] = first + moves, value, best
+
+
+class PlainTabu:
+    """A plain tabu search from a permutation."""
+
+    def __init__(self, A: np.ndarray, B: np.ndarray, permutation: np.ndarray) -> None:
+        self.A, self.B, self.p = A.copy(), B.copy(), permutation.copy()
+        self.deltas, self.until, self.numbers = np.zeros_like(self.A), np.zeros_like(self.A), np.zeros(3, np.int64)
+        fill(self.A, self.B, self.p, self.deltas)
+
+    def advance(self, moves: int, rng: np.random.Generator) -> None:
+        """Make that many moves."""
+        search(self.A, self.B, self.p, self.deltas, self.until, self.numbers, rng, moves)

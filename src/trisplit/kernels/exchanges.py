@@ -43,6 +43,11 @@ ALWAYS = NEVER - 1  # the move until which every other pair has been allowed aga
 SLOPES, COLUMNS = 3, 4  # rows of the scratch arrays: a, b, c for each t; W[i,p_i], W[i,p_r], W[i,p_s], a row of d
 
 
+def whole(n: int) -> int:
+    """Return n, rounded up to a multiple of `LANES`."""
+    return (n + LANES - 1) // LANES * LANES
+
+
 def write_row(
     S: np.ndarray,
     T: np.ndarray,
@@ -87,7 +92,7 @@ def fill(
     columns: np.ndarray,
 ) -> None:
     """Write W and d for the permutation p from scratch, in O(n^3)."""
-    number, n, w = W.dtype.type, p.size, W.shape[1]
+    number, n, w = W.dtype.type, p.size, whole(p.size)
     slopes[:] = 0
     own, across = columns[0], columns[1]
     for i in range(n):
@@ -96,8 +101,8 @@ def fill(
         for t in range(L.shape[0]):
             for j in range(n):
                 a, R_j = L[t, i, j], R[t, p[j]]
-                for l in range(w):
-                    W_i[l] = number(W_i[l] + number(a * R_j[l]))
+                for k in range(w):
+                    W_i[k] = number(W_i[k] + number(a * R_j[k]))
         own[i] = W_i[p[i]]
     for r in range(n):
         for v in range(n):
@@ -119,7 +124,7 @@ def turn(
     columns: np.ndarray,
 ) -> None:
     """Exchange the columns of rows r and s in p, and bring W up to date; `sweep` does the rest of d."""
-    number, n, w, pairs = W.dtype.type, p.size, W.shape[1], L.shape[0]
+    number, n, w, pairs = W.dtype.type, p.size, whole(p.size), L.shape[0]
     for t in range(pairs):
         a, b, c = slopes[t, 0], slopes[t, 1], slopes[t, 2]
         L_r, L_s, R_s, R_r = L[pairs - 1 - t, r], L[pairs - 1 - t, s], R[t, p[s]], R[t, p[r]]
@@ -134,8 +139,8 @@ def turn(
         W_i = W[i]
         for t in range(pairs):
             a_i, c = slopes[t, 0, i], slopes[t, 2]
-            for l in range(w):
-                W_i[l] = number(W_i[l] + number(a_i * c[l]))
+            for k in range(w):
+                W_i[k] = number(W_i[k] + number(a_i * c[k]))
         own[i], at_r[i], at_s[i] = W_i[np.uint64(p[i])], W_i[p_r], W_i[p_s]
     write_row(S, T, W, p, r, columns[1], slopes, columns, d)
     write_row(S, T, W, p, s, columns[2], slopes, columns, d)
@@ -143,7 +148,7 @@ def turn(
 
 def lower(d: np.ndarray, a: np.ndarray, b: np.ndarray, n: int) -> None:
     """Subtract (a[u] - a[v]) (b[u] - b[v]) from d[u,v] for u < v."""
-    number, w = d.dtype.type, d.shape[1]
+    number, w = d.dtype.type, whole(n)
     for u in range(n):
         first = u // LANES * LANES
         d_u, a_u, b_u = d[u], a[u], b[u]
@@ -160,7 +165,7 @@ def sweep(
     A pair is allowed if X[u,v] <= now or d[u,v] < aspired. Entries of d are below `top`. The minimum is taken by `min`:
     the compiler knows how to do that with vectors.
     """
-    number, w, pairs, always = d.dtype.type, d.shape[1], slopes.shape[0], np.int32(ALWAYS)
+    number, w, pairs, always = d.dtype.type, whole(n), slopes.shape[0], np.int32(ALWAYS)
     for t in range(pairs - 1):
         lower(d, slopes[t, 0], slopes[t, 1], n)
     a, b, move = slopes[pairs - 1, 0], slopes[pairs - 1, 1], np.int32(now)
@@ -224,6 +229,6 @@ def problem(kind: str) -> str:
 @cache
 def engine(kind: str) -> "tuple[Callable[..., None], Callable[..., int]]":
     """Return `fill` and `descend`, compiled for "i4", "i8" or "f8"."""
-    filling = compiled(f"void({problem(kind)},{kind}[:,::1],i8[::1],{scratch(kind)})", calls=(write_row,))(fill)
+    filling = compiled(f"void({problem(kind)},{kind}[:,::1],i8[::1],{scratch(kind)})", calls=(whole, write_row))(fill)
     signature = f"i8({problem(kind)},i4[:,::1],i8[::1],{scratch(kind)},{kind},{kind},i8)"
-    return filling, compiled(signature, calls=(write_row, turn, lower, sweep))(descend)
+    return filling, compiled(signature, calls=(whole, write_row, turn, lower, sweep))(descend)

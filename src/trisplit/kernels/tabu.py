@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trisplit.kernels import compiled
-from trisplit.kernels.exchanges import NEVER, fill, lower, problem, scratch, sweep, turn, write_row
+from trisplit.kernels.exchanges import NEVER, fill, lower, problem, scratch, sweep, turn, whole, write_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,6 +140,8 @@ def improve(
             turn(L, R, S, T, p, r, s, W, d, slopes, columns)
             forbid(E, X, p, r)
             forbid(E, X, p, s)
+        else:
+            slopes[:] = 0
         gained = values[VALUE] < values[ROUND_BEST] - tiny
         if gained:
             values[ROUND_BEST] = values[VALUE]
@@ -148,7 +150,6 @@ def improve(
             fill(L, R, S, T, D, p, W, d, slopes, columns)
             counts[AGE] = 0
         r, s = sweep(d, X, slopes, n, counts[CLOCK], number(max(values[ROUND_BEST] - values[VALUE], -top)), top)
-        slopes[:, :2] = 0
         if gained and values[VALUE] <= values[BEST]:
             if values[VALUE] < values[BEST] - tiny:
                 counts[KICK] = rules[WEAKEST]
@@ -163,5 +164,5 @@ def engine(kind: str) -> "Callable[..., int]":
     matrix, value = f"{kind}[:,::1]", "f8" if kind == "f8" else "i8"
     state = f"{matrix},i4[:,::1],i4[:,::1],i8[::1],{scratch(kind)},i8[::1],{matrix},{matrix},i8[::1]"
     signature = f"i8({problem(kind)},{state},{value}[::1],i8[::1],i8[::1],{kind},{kind},npy_rng,i8)"
-    calls = (write_row, fill, turn, lower, sweep, forbid, keep, choose, kick)
+    calls = (whole, write_row, fill, turn, lower, sweep, forbid, keep, choose, kick)
     return compiled(signature, calls=calls)(improve)

@@ -16,7 +16,7 @@ from math import gcd
 
 import numpy as np
 
-from trisplit.kernels.exchanges import COLUMNS, LANES, NEVER, SLOPES
+from trisplit.kernels.exchanges import COLUMNS, LANES, NEVER, SLOPES, whole
 from trisplit.qap.instance import Instance, max_abs
 from trisplit.qap.matrices import as_dense, is_symmetric
 
@@ -224,7 +224,7 @@ def _padded(
     swapped: bool,
 ) -> ExchangeForm:
     n = len(D)
-    width = -(-n // LANES) * LANES
+    width = whole(n) + LANES // 2  # other than a power of two, lest columns of a matrix compete for the cache
 
     def wide(M: np.ndarray) -> np.ndarray:
         out = aligned((*M.shape[:-1], width), np.dtype(kind))

@@ -75,7 +75,7 @@ def swap_descent(instance: Instance, permutation: np.ndarray, *, deadline: float
 def swap_deltas(A: np.ndarray, B: np.ndarray, C: np.ndarray | None = None) -> np.ndarray:
     """Return for all pairs the change of sum_ij A_ij B_ij + sum_i C_ii if r and s change places in B and C.
 
-    All pairs at once by two matrix products; A and B need not be symmetric. The compiled exchanges are compared with it.
+    All pairs at once by two matrix products; A and B need not be symmetric. The compiled exchanges must agree.
     """
     columns, rows = A.T @ B, A @ B.T  # sums over k of A_kr B_ks and of A_rk B_sk
     deltas = np.zeros_like(A)
