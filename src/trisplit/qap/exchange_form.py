@@ -93,8 +93,9 @@ def exchange_form(instance: Instance) -> ExchangeForm:
     >>> form.kind, len(form.L), form.unit, form.swapped
     ('i4', 1, 2, False)
     """
-    A, B, D = _without_diagonals(instance)
-    pairs, D, unit = _as_pairs(A, B, D)
+    A, B, D, unit = _without_diagonals(instance)
+    pairs, D, halves = _as_pairs(A, B, D)
+    unit *= halves
     labels, other_labels = (equivalent(pairs, D), equivalent(_exchanged(pairs), D.T))
     swapped = _alike(other_labels) > _alike(labels)
     if swapped:
@@ -112,30 +113,32 @@ def exchange_form(instance: Instance) -> ExchangeForm:
     return _padded(kind, pairs, D, labels, unit, ROUNDING * bound if kind == "f8" else 0, swapped)
 
 
-def _without_diagonals(instance: Instance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return A and B with zero diagonals, and the linear term with what they cost: integers if they surely fit."""
+def _without_diagonals(instance: Instance) -> tuple[np.ndarray, np.ndarray, np.ndarray, int | float]:
+    """Return A and B with zero diagonals, the linear term with what those cost, and the unit of all.
+
+    They are integers if sums and products surely fit. Otherwise the larger one of both terms has unit size.
+    """
     A, B = (as_dense(M) for M in (instance.A, instance.B))
     C = np.zeros(A.shape, np.int64) if instance.C is None else instance.C
-    whole = all(M.dtype.kind == "i" for M in (A, B, C)) and max(max_abs(A), max_abs(B)) < SAFE
-    a, b = np.diag(A), np.diag(B)
-    if whole and max_abs(a) * max_abs(b) + max_abs(C) < SAFE:
-        D = np.outer(a, b) + C
-        A, B = A.copy(), B.copy()
+    whole_numbers = all(M.dtype.kind == "i" for M in (A, B, C)) and max(max_abs(A), max_abs(B)) < SAFE
+    if whole_numbers and max_abs(np.diag(A)) * max_abs(np.diag(B)) + max_abs(C) < SAFE:
+        A, B, C, unit = A.copy(), B.copy(), C.copy(), 1
     else:
         A, B, C = (M.astype(float) for M in (A, B, C))
-        # The larger one of both terms has unit size, so that no product overflows.
         large_A, large_B, large_C = (float(np.abs(M).max()) or 1.0 for M in (A, B, C))
-        with np.errstate(over="ignore"):
-            share = 1.0 / (1.0 + np.float64(large_C) / large_A / large_B)
-        A, B = A / large_A, share * (B / large_B)
-        D = np.outer(np.diag(A), np.diag(B)) + (1.0 - share) * (C / large_C)
+        with np.errstate(over="ignore", divide="ignore"):
+            linear = np.float64(large_C) / large_A / large_B
+            share = 1.0 / (1.0 + linear)
+            unit = float(np.float64(large_A) * large_B / share)
+        A, B, C = A / large_A, share * (B / large_B), (share * linear if share > 0.0 else 1.0) * (C / large_C)
+    D = np.outer(np.diag(A), np.diag(B)) + C
     np.fill_diagonal(A, 0)
     np.fill_diagonal(B, 0)
-    return A, B, D
+    return A, B, D, unit
 
 
 def _as_pairs(A: np.ndarray, B: np.ndarray, D: np.ndarray) -> tuple[Pairs, np.ndarray, int]:
-    """Return the pairs L, R, the linear term, and the unit that costs are measured in."""
+    """Return the pairs L, R, the linear term, and 2 if costs are halved, else 1."""
     symmetric_A, symmetric_B = is_symmetric(A), is_symmetric(B)
     if not symmetric_A and not symmetric_B:
         return ((A, B.T), (A.T, B)), D, 1
@@ -159,7 +162,8 @@ def _reduced(pairs: Pairs, D: np.ndarray) -> tuple[Pairs, np.ndarray, int]:
     common = gcd(of_L * of_R, of_D)
     first = gcd(of_L, common) or 1
     second = gcd(of_R, common // first) or 1
-    return tuple((L // first, R // second) for L, R in pairs), D // (first * second), first * second
+    pairs = tuple((L // first, R // second) for L, R in pairs)
+    return pairs, D // (first * second) if of_D else D, first * second
 
 
 def _largest_change(pairs: Pairs, D: np.ndarray) -> float:
