@@ -123,7 +123,7 @@ def test_the_best_pair_is_the_least_one_that_is_allowed(kind, data):
     expected = d.copy()
     for a, b, _ in slopes:
         expected -= (a[:n, None] - a) * (b[:n, None] - b)
-    row, column = sweep(kind)(d, X, slopes, n, now, aspired, TOPS[kind])
+    row, column = sweep(kind)(d, X, slopes, n, now, aspired, TOPS[kind], data.draw(st.floats(0, 1, exclude_max=True)))
     upper = np.triu_indices(n, 1)
     assert np.array_equal(d[upper], expected[upper])
     allowed = (X <= now) | ((expected < aspired) & (X < exchanges.NEVER))
@@ -139,7 +139,7 @@ def sweep(kind):
     from trisplit.kernels import compiled
 
     matrix = f"{kind}[:,::1]"
-    signature = f"UniTuple(i8,2)({matrix},i4[:,::1],{kind}[:,:,::1],i8,i8,{kind},{kind})"
+    signature = f"UniTuple(i8,2)({matrix},i4[:,::1],{kind}[:,:,::1],i8,i8,{kind},{kind},f8)"
     return _known.setdefault(kind, compiled(signature, calls=(exchanges.whole, exchanges.lower))(exchanges.sweep))
 
 

@@ -158,19 +158,20 @@ def lower(d: np.ndarray, a: np.ndarray, b: np.ndarray, n: int) -> None:
 
 
 def sweep(
-    d: np.ndarray, X: np.ndarray, slopes: np.ndarray, n: int, now: int, aspired: float, top: float
+    d: np.ndarray, X: np.ndarray, slopes: np.ndarray, n: int, now: int, aspired: float, top: float, chance: float
 ) -> tuple[int, int]:
     """Bring d up to date, and return the pair u < v with the least d[u,v] of those that are allowed, or -1, -1.
 
-    A pair is allowed if X[u,v] <= now or d[u,v] < aspired. Entries of d are below `top`. The minimum is taken by `min`:
-    the compiler knows how to do that with vectors.
+    A pair is allowed if X[u,v] <= now or d[u,v] < aspired. Entries of d are below `top`. Where several pairs are best,
+    `chance`, from 0 to 1, decides. The minimum is taken by `min`: the compiler knows how to do that with vectors.
     """
     number, w, pairs, always = d.dtype.type, whole(n), slopes.shape[0], np.int32(ALWAYS)
     for t in range(pairs - 1):
         lower(d, slopes[t, 0], slopes[t, 1], n)
     a, b, move = slopes[pairs - 1, 0], slopes[pairs - 1, 1], np.int32(now)
-    least, row = top, -1
-    for u in range(n):
+    least, row, start = top, -1, int(chance * n)
+    for i in range(n):
+        u = i + start if i + start < n else i + start - n
         first = u // LANES * LANES
         d_u, X_u, a_u, b_u, least_u = d[u], X[u], a[u], b[u], top
         for k in range(w - first):
@@ -183,9 +184,10 @@ def sweep(
             least, row = least_u, u
     if row < 0:
         return -1, -1
-    column = row + 1
-    while not (d[row, column] == least and X[row, column] <= (always if least < aspired else move)):
-        column += 1
+    limit = always if least < aspired else move
+    column = row + 1 + int((chance * n - start) * (n - 1 - row))
+    while not (d[row, column] == least and X[row, column] <= limit):
+        column = column + 1 if column + 1 < n else row + 1
     return row, column
 
 
@@ -207,12 +209,12 @@ def descend(
     """Make the exchange that lowers g most, up to `moves` times; return how many did so by more than `tiny`."""
     lowest = d.dtype.type(-top)
     slopes[:] = 0
-    r, s = sweep(d, X, slopes, p.size, 0, lowest, top)
+    r, s = sweep(d, X, slopes, p.size, 0, lowest, top, 0.0)
     for move in range(moves):
         if r < 0 or d[r, s] >= -tiny:
             return move
         turn(L, R, S, T, p, r, s, W, d, slopes, columns)
-        r, s = sweep(d, X, slopes, p.size, 0, lowest, top)
+        r, s = sweep(d, X, slopes, p.size, 0, lowest, top, 0.0)
     return moves
 
 

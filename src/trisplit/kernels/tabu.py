@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # Of `counts`: the number of the move, moves in the round, those since its last gain, rounds left, rows of the next
-# kick, and moves since W and d were computed from scratch.
-CLOCK, MADE, IDLE, ROUNDS, KICK, AGE, COUNTS = 0, 1, 2, 3, 4, 5, 6
+# kick, moves since W and d were computed from scratch, and the pair to be exchanged next: -1 if none is allowed,
+# `UNSEEN` if it is still to be chosen.
+CLOCK, MADE, IDLE, ROUNDS, KICK, AGE, ROW, COLUMN, COUNTS = 0, 1, 2, 3, 4, 5, 6, 7, 8
+UNSEEN = -2
 VALUE, BEST, ROUND_BEST, VALUES = 0, 1, 2, 3  # of `values`: g now, the least one, the least one of the round
 # Of `rules`: moves without gain and moves in all that end a round, the least and the largest tenure, the least and the
 # largest kick, what a failure adds to it, and moves after which W and d are computed from scratch.
@@ -76,16 +78,15 @@ def kick(
     counts: np.ndarray,
     top: float,
     rng: np.random.Generator,
-) -> tuple[int, int]:
-    """Turn counts[KICK] random rows in a circle, by exchanges; return the best exchange after that."""
-    r, s, number = -1, -1, d.dtype.type
+) -> None:
+    """Turn counts[KICK] random rows in a circle, by exchanges; all pairs are allowed after that."""
+    lowest = d.dtype.type(-top)
     choose(rng, order, counts[KICK])
     for k in range(counts[KICK] - 1):
         i, j = order[k], order[k + 1]
         values[VALUE] += d[min(i, j), max(i, j)]
         turn(L, R, S, T, p, i, j, W, d, slopes, columns)
-        r, s = sweep(d, X, slopes, p.size, counts[CLOCK], number(-top), top)
-    return r, s
+        counts[ROW], counts[COLUMN] = sweep(d, X, slopes, p.size, counts[CLOCK], lowest, top, rng.random())
 
 
 def improve(
@@ -115,8 +116,9 @@ def improve(
 ) -> int:
     """Make up to `moves` moves, kicks not counted; return how many it were until the rounds were over."""
     number, n, span = d.dtype.type, p.size, rules[LONGEST] - rules[SHORTEST] + 1
-    slopes[:] = 0
-    r, s = sweep(d, X, slopes, n, counts[CLOCK], number(max(values[ROUND_BEST] - values[VALUE], -top)), top)
+    if counts[ROW] == UNSEEN:
+        slopes[:] = 0
+        counts[ROW], counts[COLUMN] = sweep(d, X, slopes, n, counts[CLOCK], number(-top), top, rng.random())
     for move in range(moves):
         if counts[IDLE] >= rules[PATIENCE] or counts[MADE] >= rules[LENGTH]:
             counts[ROUNDS] -= 1
@@ -125,7 +127,7 @@ def improve(
             keep(best_p, best_W, best_d, p, W, d)
             values[VALUE] = values[BEST]
             counts[CLOCK] += rules[LONGEST] + 1  # by then nothing is forbidden any more
-            r, s = kick(L, R, S, T, X, p, W, d, slopes, columns, order, values, counts, top, rng)
+            kick(L, R, S, T, X, p, W, d, slopes, columns, order, values, counts, top, rng)
             counts[KICK] = min(counts[KICK] + rules[GROWTH], rules[STRONGEST])
             values[ROUND_BEST] = values[VALUE]
             counts[MADE] = counts[IDLE] = 0
@@ -133,6 +135,7 @@ def improve(
         counts[MADE] += 1
         counts[IDLE] += 1
         counts[AGE] += 1
+        r, s = counts[ROW], counts[COLUMN]
         if r >= 0:
             values[VALUE] += d[r, s]
             E[r, p[r]] = counts[CLOCK] + rules[SHORTEST] + int(rng.random() * span)
@@ -149,7 +152,8 @@ def improve(
         if counts[AGE] == rules[REFRESH]:
             fill(L, R, S, T, D, p, W, d, slopes, columns)
             counts[AGE] = 0
-        r, s = sweep(d, X, slopes, n, counts[CLOCK], number(max(values[ROUND_BEST] - values[VALUE], -top)), top)
+        aspired = number(max(values[ROUND_BEST] - values[VALUE], -top))
+        counts[ROW], counts[COLUMN] = sweep(d, X, slopes, n, counts[CLOCK], aspired, top, rng.random())
         if gained and values[VALUE] <= values[BEST]:
             if values[VALUE] < values[BEST] - tiny:
                 counts[KICK] = rules[WEAKEST]

@@ -125,12 +125,14 @@ def _without_diagonals(instance: Instance) -> tuple[np.ndarray, np.ndarray, np.n
         A, B, C, unit = A.copy(), B.copy(), C.copy(), 1
     else:
         A, B, C = (M.astype(float) for M in (A, B, C))
-        large_A, large_B, large_C = (float(np.abs(M).max()) or 1.0 for M in (A, B, C))
-        with np.errstate(over="ignore", divide="ignore"):
+        large_A, large_B, large_C = (float(np.abs(M).max()) for M in (A, B, C))
+        large_A, large_B = large_A or 1.0, large_B or 1.0
+        unit = large_A * large_B + large_C
+        A, B, C = A / large_A, B / large_B, C / (large_C or 1.0)
+        with np.errstate(over="ignore"):
             linear = np.float64(large_C) / large_A / large_B
-            share = 1.0 / (1.0 + linear)
-            unit = float(np.float64(large_A) * large_B / share)
-        A, B, C = A / large_A, share * (B / large_B), (share * linear if share > 0.0 else 1.0) * (C / large_C)
+        B *= 1.0 / (1.0 + linear)
+        C *= 1.0 if np.isinf(linear) else linear / (1.0 + linear)
     D = np.outer(np.diag(A), np.diag(B)) + C
     np.fill_diagonal(A, 0)
     np.fill_diagonal(B, 0)

@@ -93,7 +93,7 @@ class TabuSearch:
         clock = self.counts[tabu.CLOCK] + self.rules[tabu.LONGEST] + 1
         self.counts[:] = 0
         self.counts[tabu.CLOCK], self.counts[tabu.ROUNDS] = clock, self.rounds
-        self.counts[tabu.KICK] = self.rules[tabu.WEAKEST]
+        self.counts[tabu.KICK], self.counts[tabu.ROW] = self.rules[tabu.WEAKEST], tabu.UNSEEN
 
     def advance(self, moves: int, rng: np.random.Generator) -> int:
         """Make that many moves, or fewer if the rounds are over; return how many."""
