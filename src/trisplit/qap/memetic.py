@@ -2,8 +2,8 @@
 
 A child keeps what its two parents have in common, takes the rest from either of them where that is possible, and is
 improved by `TabuSearch`. It replaces the worst of the population if it is better and its cost is new. After some
-generations without gain all but the best are shuffled in part and improved again. Two recipes that are good at
-different instances come along, `KICKS` and `LONG_WALKS`.
+generations without gain all but the best are shuffled in part and improved again, and random permutations take the
+places that are left. Two recipes that are good at different instances come along, `KICKS` and `LONG_WALKS`.
 
 A search depends on its seed and on the immigrants alone: how its moves are divided into steps makes no difference.
 
@@ -125,10 +125,12 @@ class MemeticSearch:
         """Start the next walk: from what waits, from a random permutation, or from a child."""
         if self.waiting:
             p = self.waiting.pop(0)
-        elif len(self.members) < self.recipe.population and self.generations < 2 * self.recipe.population:
+        elif self.generations < self.recipe.population:
             p = self.rng.permutation(self.instance.n)
+        elif len(self.members) == 1:
+            p = shuffled(self.members[0].permutation, self.rng)
         else:
-            one, other = self.rng.choice(len(self.members), 2) if len(self.members) > 1 else (0, 0)
+            one, other = self.rng.choice(len(self.members), 2, replace=False)
             p = crossed(self.members[one].permutation, self.members[other].permutation, self.rng)
         self.started = self._rated(p)
         self.search.start(p)
@@ -142,7 +144,9 @@ class MemeticSearch:
         self.stagnant = 0 if best is None or found.cost < best else self.stagnant + 1
         if self.stagnant >= max(STAGNANT, 2 * self.recipe.population) and not self.waiting:
             self.stagnant = 0
+            missing = self.recipe.population - len(self.members)
             self.waiting = [shuffled(member.permutation, self.rng) for member in self.members[1:]]
+            self.waiting.extend(self.rng.permutation(self.instance.n) for _ in range(missing))
             del self.members[1:]
 
     def _admit(self, member: Member) -> None:
