@@ -39,11 +39,11 @@ def test_optima_of_small_problems_are_found(instance, seed):
     assert search.best.cost == instance.cost(search.best.permutation)
 
 
-@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
-@pytest.mark.parametrize("name", ["nug12", "chr18a", "bur26a", "esc32a", "tai30b", "tai64c"])
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("name", ["nug12", "chr18a", "esc32a", "nug30", "tai64c"])
 def test_known_optima_are_found(name, recipe):
     instance = load(name)
-    search = memetic(instance, recipe)
+    search = memetic(instance, RECIPES[recipe])
     search.step(300_000, lambda: search.best.cost <= instance.best_known)
     assert search.best.cost == instance.best_known
 
