@@ -133,14 +133,14 @@ def turn(
             c[k] = R_s[k] - R_r[k]
         for k in range(n):
             b[k] = c[np.uint64(p[k])]
+        for i in range(n):
+            W_i, a_i = W[i], a[i]
+            for k in range(w):
+                W_i[k] = number(W_i[k] + number(a_i * c[k]))
     p[r], p[s] = p[s], p[r]
     own, at_r, at_s, p_r, p_s = columns[0], columns[1], columns[2], np.uint64(p[r]), np.uint64(p[s])
     for i in range(n):
         W_i = W[i]
-        for t in range(pairs):
-            a_i, c = slopes[t, 0, i], slopes[t, 2]
-            for k in range(w):
-                W_i[k] = number(W_i[k] + number(a_i * c[k]))
         own[i], at_r[i], at_s[i] = W_i[np.uint64(p[i])], W_i[p_r], W_i[p_s]
     write_row(S, T, W, p, r, columns[1], slopes, columns, d)
     write_row(S, T, W, p, s, columns[2], slopes, columns, d)
@@ -171,17 +171,17 @@ def sweep(
     a, b, move = slopes[pairs - 1, 0], slopes[pairs - 1, 1], np.int32(now)
     least, row, start = top, -1, int(chance * n)
     for i in range(n):
-        u = i + start if i + start < n else i + start - n
-        first = u // LANES * LANES
+        u = np.uint64(i + start if i + start < n else i + start - n)
+        first = u // np.uint64(LANES) * np.uint64(LANES)
         d_u, X_u, a_u, b_u, least_u = d[u], X[u], a[u], b[u], top
-        for k in range(w - first):
-            v = np.uint64(first) + np.uint64(k)
+        for k in range(w - np.int64(first)):
+            v = first + np.uint64(k)
             x = number(d_u[v] - number(a_u - a[v]) * number(b_u - b[v]))
             d_u[v] = x
             until = always if x < aspired else move
             least_u = min(least_u, x if X_u[v] <= until else top)
         if least_u < least:
-            least, row = least_u, u
+            least, row = least_u, np.int64(u)
     if row < 0:
         return -1, -1
     limit = always if least < aspired else move
