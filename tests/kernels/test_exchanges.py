@@ -1,7 +1,9 @@
 """What exchanges change, computed by compiled code, is the difference of exact costs."""
 
 from fractions import Fraction
+from gc import collect
 from itertools import combinations
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -198,3 +200,13 @@ def test_large_floats_do_not_overflow():
     for B, C in ((1e-250 * A.T, None), (A.T, None), (1e-300 * A, 1e107 * A), (0 * A, 1e-300 * A)):
         form = exchange_form(Instance("any", A, B, C=C))
         assert np.isfinite(filled(form, np.arange(3))[1]).all()
+
+
+def test_the_form_is_computed_once_and_goes_with_its_instance():
+    instance = Instance("any", np.eye(3), np.ones((3, 3)))
+    form = exchange_form(instance)
+    assert exchange_form(instance) is form
+    gone = ref(form)
+    del form, instance
+    collect()
+    assert gone() is None

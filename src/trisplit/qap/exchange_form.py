@@ -13,6 +13,7 @@ kinds of tai*c) are found once and never exchanged; if B has more of them, A and
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -83,8 +84,11 @@ class ExchangeForm:
         return np.argsort(permutation) if self.swapped else np.array(permutation, dtype=np.int64)
 
 
+_known: "WeakKeyDictionary[Instance, ExchangeForm]" = WeakKeyDictionary()
+
+
 def exchange_form(instance: Instance) -> ExchangeForm:
-    """Return the form of an instance.
+    """Return the form of an instance, which is computed once and shared: its arrays must not be changed.
 
     Examples
     --------
@@ -93,6 +97,13 @@ def exchange_form(instance: Instance) -> ExchangeForm:
     >>> form.kind, len(form.L), form.unit, form.swapped
     ('i4', 1, 2, False)
     """
+    form = _known.get(instance)
+    if form is None:
+        form = _known[instance] = _computed(instance)
+    return form
+
+
+def _computed(instance: Instance) -> ExchangeForm:
     A, B, D, unit = _without_diagonals(instance)
     pairs, D, halves = _as_pairs(A, B, D)
     unit *= halves
