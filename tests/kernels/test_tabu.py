@@ -52,7 +52,7 @@ def test_with_kicks_the_optima_of_small_problems_are_found(instance, seed):
     cost = instance.cost(
         searched(instance, seed, 10_000, Rules(rounds=1000, patience=1.0, kick=(0.3, 1.0))).permutation
     )
-    slack = 0.0
+    slack = 0  # an int: exact costs of integers may exceed 2^53
     if exchange_form(instance).kind == "f8":
         slack = 1e-10 * instance.n**2 * float(np.abs(instance.A).max()) * float(np.abs(instance.B).max())
         slack += 0.0 if instance.C is None else 1e-10 * float(np.abs(instance.C).max())
@@ -142,7 +142,7 @@ def test_rounds_end():
 def test_what_is_forbidden_is_forgotten_before_the_clock_overflows():
     instance, rng = load("nug12"), np.random.default_rng(0)
     search = searched(instance, moves=100)
-    search.counts[kernel.CLOCK] = RESET - 50
+    search.counts[kernel.CLOCK] = RESET + 1
     search.advance(100, rng)
     assert search.counts[kernel.CLOCK] == 100
     assert search.E.max() < 200

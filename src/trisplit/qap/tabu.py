@@ -9,7 +9,7 @@ from trisplit.kernels import exchanges, tabu
 from trisplit.qap.exchange_form import ExchangeForm, aligned
 
 ENDLESS = 2**62
-RESET = 2**30  # moves after which what is forbidden is forgotten: they are counted in int32
+RESET = 2**30 - 1  # moves after which what is forbidden is forgotten: they are counted in int32
 REFRESH = 10  # times n moves, after which floating-point numbers are computed from scratch
 
 
@@ -97,10 +97,19 @@ class TabuSearch:
 
     def advance(self, moves: int, rng: np.random.Generator) -> int:
         """Make that many moves, or fewer if the rounds are over; return how many."""
-        if self.counts[tabu.CLOCK] + moves > RESET:
-            self.E[:] = 0
-            self.X[:] = self.form.X
-            self.counts[tabu.CLOCK] = 0
+        most, done = RESET // int(self.rules[tabu.LONGEST] + 2), 0  # a kick moves the clock by more than a move
+        while done < moves:
+            if self.counts[tabu.CLOCK] > RESET:
+                self.E[:] = 0
+                self.X[:] = self.form.X
+                self.counts[tabu.CLOCK] = 0
+            made = self._advance(min(moves - done, most), rng)
+            done += made
+            if made < most:
+                break
+        return done
+
+    def _advance(self, moves: int, rng: np.random.Generator) -> int:
         return self.improve(
             *self.problem,
             self.form.D,
