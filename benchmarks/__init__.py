@@ -32,4 +32,5 @@ registry: dict[str, Benchmark] = {
     "multistart": Benchmark(
         "qap.multistart", "cost of the best permutation in equal time, without local search, against SciPy's FAQ", True
     ),
+    "tabu": Benchmark("qap.tabu", "moves a second of the compiled tabu search, against one that is written as usual"),
 }

@@ -1,1 +1,1 @@
-"""Benchmarks on instances of QAPLIB: the relaxed problem (`relax`), and the search for a permutation (`multistart`)."""
+"""Benchmarks of the relaxed QAP (`relax`), the search for a permutation (`multistart`) and tabu search (`tabu`)."""

@@ -12,7 +12,7 @@ from trisplit.cli import run
 
 bench = import_module("trisplit.cli.bench")  # in `trisplit.cli` the name is that of the command
 overhead, core, machine = (bench.sibling(name) for name in ("overhead", "core", "machine"))
-relax, multistart = (bench.find(name) for name in ("relax", "multistart"))
+relax, multistart, tabu = (bench.find(name) for name in ("relax", "multistart", "tabu"))
 instances, goals = bench.sibling("qap.instances"), bench.sibling("qap.goals")
 
 
@@ -237,6 +237,35 @@ def test_goals_are_for_all_instances():
     assert goals.table([goals.goal("number", 120, whole=True, at_least=125)]).rows == [
         ["number", "120", ">= 125", "no"]
     ]
+
+
+def test_tabu_measures_both_searches_at_every_size(tmp_path, capsys):
+    assert run(["bench", "tabu", "--quick", "--out", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    record = json.loads((tmp_path / "tabu.json").read_text())
+    common(record)
+    assert [row["n"] for row in record["rows"]] == list(tabu.QUICK_SIZES)
+    for row in record["rows"]:
+        assert positive(row["moves_per_second"].values())
+        assert positive(row["seconds"][tabu.PLAIN] + row["seconds"][tabu.FAST])
+        assert f"{row['moves_per_second'][tabu.FAST]:,.0f}" in out
+    assert "ratio" in out
+
+
+def test_both_tabu_searches_know_what_exchanges_change():
+    instance, rng = tabu.dense_instance(12), np.random.default_rng(0)
+    start = rng.permutation(12)
+    plain, fast = tabu.PlainTabu(instance.A, instance.B, start), tabu.TabuSearch(tabu.exchange_form(instance))
+    fast.start(start)
+    upper = np.triu_indices(12, 1)
+    assert np.array_equal(plain.deltas[upper], fast.scratch[1][upper])
+    plain.advance(500, rng)
+    made, value, best = plain.numbers
+    assert made == 500
+    assert instance.cost(start) + 2 * value == instance.cost(plain.p) >= instance.cost(start) + 2 * best
+    fast.start(plain.p)
+    assert np.array_equal(plain.deltas[upper], fast.scratch[1][upper])
+    assert fast.form.unit == 2
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ PACKAGE = "trisplit.benchmarks"
 
 
 def bench(
-    name: Annotated[str, typer.Argument(metavar="core|overhead|relax|multistart", help="Which benchmark.")],
+    name: Annotated[str, typer.Argument(metavar="core|overhead|relax|multistart|tabu", help="Which benchmark.")],
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, in seconds: shows that it works.")] = False,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write NAME.json and NAME.png.")] = Path("bench"),
     instances: Annotated[

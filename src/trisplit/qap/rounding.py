@@ -6,9 +6,12 @@ import numpy as np
 
 from trisplit.arrays import Array, all_finite, as_floating, to_numpy
 from trisplit.errors import InputError
+from trisplit.kernels import exchanges
+from trisplit.qap.exchange_form import exchange_form
 from trisplit.qap.instance import Instance, as_permutation
-from trisplit.qap.matrices import as_dense
 from trisplit.terms.joint import assignment
+
+MOVES = 100  # exchanges between two looks at the clock
 
 
 def round_to_permutation(X: Array) -> np.ndarray:
@@ -50,26 +53,29 @@ def swap_descent(instance: Instance, permutation: np.ndarray, *, deadline: float
     True
     """
     p = as_permutation(permutation, instance.n)
+    if deadline is not None and perf_counter() >= deadline:
+        return p
+    form = exchange_form(instance)
+    fill, descend = exchanges.engine(form.kind)
+    problem, scratch, q = (form.L, form.R, form.S, form.T), form.scratch(), form.turned(p)
     cost = instance.cost(p)
-    A, B = (as_dense(M).astype(float) for M in (instance.A, instance.B))
-    C = None if instance.C is None else instance.C.astype(float)
-    while deadline is None or perf_counter() < deadline:
-        deltas = swap_deltas(A, B[np.ix_(p, p)], None if C is None else C[:, p])
-        r, s = np.unravel_index(np.argmin(deltas), deltas.shape)
-        trial = p.copy()
-        trial[[r, s]] = p[[s, r]]
+    fill(*problem, form.D, q, *scratch)
+    while True:
+        moves = descend(*problem, form.X, q, *scratch, form.top, form.tiny, MOVES)
+        trial = form.turned(q)
         # The exact cost decides, so rounding in the deltas can neither loop for ever nor make the answer worse.
         trial_cost = instance.cost(trial)
         if trial_cost >= cost:
-            break
+            return p
         p, cost = trial, trial_cost
-    return p
+        if moves < MOVES or (deadline is not None and perf_counter() >= deadline):
+            return p
 
 
 def swap_deltas(A: np.ndarray, B: np.ndarray, C: np.ndarray | None = None) -> np.ndarray:
     """Return for all pairs the change of sum_ij A_ij B_ij + sum_i C_ii if r and s change places in B and C.
 
-    All pairs at once by two matrix products; A and B need not be symmetric.
+    All pairs at once by two matrix products; A and B need not be symmetric. The compiled exchanges must agree.
     """
     columns, rows = A.T @ B, A @ B.T  # sums over k of A_kr B_ks and of A_rk B_sk
     deltas = np.zeros_like(A)
