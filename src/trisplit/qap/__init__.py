@@ -3,6 +3,7 @@
 from trisplit.qap.bounds import LowerBound, lower_bound
 from trisplit.qap.fixed import Expansion, reduced
 from trisplit.qap.instance import Instance
+from trisplit.qap.memetic import KICKS, LONG_WALKS, MemeticSearch
 from trisplit.qap.objective import Objective, Tangent
 from trisplit.qap.qaplib import load, names, read, table
 from trisplit.qap.relaxation import initial_point, relax
@@ -11,9 +12,12 @@ from trisplit.qap.scipy_door import quadratic_assignment
 from trisplit.qap.solver import QAPResult, QAPStatus, QAPTraceRow, solve
 
 __all__ = [
+    "KICKS",
+    "LONG_WALKS",
     "Expansion",
     "Instance",
     "LowerBound",
+    "MemeticSearch",
     "Objective",
     "QAPResult",
     "QAPStatus",
