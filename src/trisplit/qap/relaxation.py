@@ -92,7 +92,7 @@ def relax(
     """
     begin = perf_counter()
     instance = as_instance(A, B, C)
-    if isinstance(split, bool) or split not in SPLITS:
+    if isinstance(split, bool) or not isinstance(split, int | np.integer) or split not in SPLITS:
         raise InputError(f"`split` is unknown, got {split!r}; choose 1 or 2")
     if order not in ORDERS:
         raise InputError(f"`order` is unknown, got {order!r}; choose one of {', '.join(ORDERS)}")
