@@ -188,7 +188,7 @@ def sweep(
     column = row + 1 + int((chance * n - start) * (n - 1 - row))
     while not (d[row, column] == least and X[row, column] <= limit):
         column = column + 1 if column + 1 < n else row + 1
-    return row, column
+    return row, column  # pyright: ignore[reportReturnType]
 
 
 def descend(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock, local
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -244,7 +244,9 @@ def one_thread() -> Iterator[None]:
 class _Limit:
     """Who holds linear algebra to one thread."""
 
-    lock, users, limiter = Lock(), 0, None
+    def __init__(self) -> None:
+        self.lock, self.users = Lock(), 0
+        self.limiter: Any = None
 
 
 _limit = _Limit()

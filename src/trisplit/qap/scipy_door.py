@@ -133,7 +133,8 @@ def _task(
     partial_match: ArrayLike | None = None,
     rng: Rng = None,
 ) -> _Task:
-    instance = Instance("matrices", *(as_dense(M) if is_sparse(M) else M for M in (A, B)), C=C)
+    A, B = (as_dense(M) if is_sparse(M) else M for M in (A, B))
+    instance = Instance("matrices", A, B, C=C)
     pairs = as_pairs(() if partial_match is None else partial_match, instance.n, name="partial_match")
     return _Task(instance, _flag(maximize, "maximize"), pairs, as_generator(rng)[1], _size(instance))
 
