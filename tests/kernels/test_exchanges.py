@@ -77,8 +77,8 @@ def test_deltas_of_integers_are_exact_differences_of_costs(instance, seed):
         change = exact_cost(instance, form.turned(exchanged(p, r, s))) - before
         if form.kind != "f8":
             assert form.unit * int(d[r, s]) == change
-        if form.X[r, s] != 0:
-            assert change == 0
+        if form.X[r, s] != 0:  # in floating numbers, a change that drowns in the cost counts as none
+            assert change == 0 or (form.kind == "f8" and abs(change) <= 1e-9 * abs(before))
 
 
 @settings(deadline=None, max_examples=200)
