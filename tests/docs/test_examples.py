@@ -48,7 +48,6 @@ def test_curve_falls_and_ends_at_the_time_limit():
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_script_draws(path, tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
     script, target = load(path), tmp_path / "figure.png"
     if path.stem == "iterate_to_permutation":
         script.main("nug12", target)

@@ -4,12 +4,12 @@ import logging
 import os
 import signal
 
+import distributed
 import numpy as np
 import pytest
 
 from trisplit.qap import Instance, QAPStatus, load, solve
 
-distributed = pytest.importorskip("distributed")
 # What Dask and tornado warn of when a worker dies is not ours.
 pytestmark = pytest.mark.filterwarnings("ignore")
 

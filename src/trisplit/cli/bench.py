@@ -32,7 +32,7 @@ def bench(
     options = {} if instances is None else {"instances": chosen(name, instances)}
     make_folder(out)
     record: dict[str, Any] = {"benchmark": name, "quick": quick, **sibling("machine").describe()}
-    partial = Partial(out, name, record) if package().registry[name].by_instance else None
+    partial = Partial(out, name, record) if collection().registry[name].by_instance else None
     interrupted = False
     try:
         with Display(name) as report:
@@ -53,7 +53,7 @@ def bench(
 
 def find(name: str) -> ModuleType:
     """Return the module of a benchmark."""
-    registry = package().registry
+    registry = collection().registry
     if name not in registry:
         raise InputError(f"there is no benchmark {name!r}; choose one of {', '.join(registry)}")
     return sibling(registry[name].module)
@@ -61,7 +61,7 @@ def find(name: str) -> ModuleType:
 
 def chosen(name: str, instances: str) -> list[str]:
     """Return the names of the instances, each once, if the benchmark takes some and they all exist."""
-    registry = package().registry
+    registry = collection().registry
     if not registry[name].by_instance:
         takers = ", ".join(other for other in registry if registry[other].by_instance)
         raise InputError(f"--instances is for {takers}, not for {name}; leave it out")
@@ -73,11 +73,11 @@ def chosen(name: str, instances: str) -> list[str]:
 
 def sibling(name: str) -> ModuleType:
     """Return a module of the benchmarks."""
-    package()
+    collection()
     return import_module(f"{PACKAGE}.{name}")
 
 
-def package() -> ModuleType:
+def collection() -> ModuleType:
     """Return the package of the benchmarks: that of the wheel, or the folder of the clone that is being used."""
     if PACKAGE in sys.modules:
         return sys.modules[PACKAGE]
