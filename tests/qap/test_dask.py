@@ -53,7 +53,7 @@ def test_killed_workers_do_not_change_the_answer(client, alone, victims):
     pids = list(client.run(os.getpid).values())[:victims]
 
     def kill(row):
-        if row.start == STARTS // 2 - 2:
+        if row.number == STARTS // 2 - 2:
             for pid in pids:
                 os.kill(pid, signal.SIGKILL)
 

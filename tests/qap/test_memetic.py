@@ -16,7 +16,7 @@ from trisplit.qap.memetic import KICKS, LONG_WALKS, MemeticSearch, Recipe, cross
 from trisplit.qap.tabu import Rules
 
 RECIPES = {"kicks": KICKS, "long walks": LONG_WALKS}
-SHORT = Recipe(4, Rules(rounds=3, patience=1.0))
+SHORT = Recipe("short", 4, Rules(rounds=3, patience=1.0))
 
 
 def memetic(instance, recipe=KICKS, seed=0):
@@ -33,7 +33,7 @@ def problems(draw):
 @settings(deadline=None, max_examples=60)
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_optima_of_small_problems_are_found(instance, seed):
-    search = memetic(instance, Recipe(5, Rules(rounds=10, patience=1.0, kick=(0.3, 1.0))), seed)
+    search = memetic(instance, Recipe("some", 5, Rules(rounds=10, patience=1.0, kick=(0.3, 1.0))), seed)
     search.step(10_000)
     assert search.best.cost == min(instance.cost(p) for p in permutations(range(instance.n)))
     assert search.best.cost == instance.cost(search.best.permutation)
@@ -48,7 +48,7 @@ def test_known_optima_are_found(name, recipe):
     assert search.best.cost == instance.best_known
 
 
-@pytest.mark.parametrize("recipe", [SHORT, Recipe(3, Rules(length=70, tenure=(0.2, 0.6)))])
+@pytest.mark.parametrize("recipe", [SHORT, Recipe("long", 3, Rules(length=70, tenure=(0.2, 0.6)))])
 @pytest.mark.parametrize("name", ["nug20", "bur26a", "esc16a"])
 def test_the_same_seed_gives_the_same_members_however_moves_are_divided(name, recipe):
     instance = load(name)

@@ -1,17 +1,18 @@
 """Relax-and-round over several starts: when it stops, and that its answer is what it says."""
 
 import time
+from collections import Counter
 
 import numpy as np
 import pytest
 
-from trisplit.qap import Instance, QAPStatus, load, search, solve, solver
+from trisplit.qap import Instance, QAPStatus, crew, load, record, solve, solver
 from trisplit.qap.engine import Engine
 
 NUG12, ESC16F = load("nug12"), load("esc16f")
 
 
-def random_instance(seed=0, n=7, **known):
+def random_instance(seed=0, n=14, **known):
     A, B, C = np.random.default_rng(seed).integers(-9, 10, (3, n, n))
     return Instance("random", A, B, C=C, **known)
 
@@ -22,19 +23,22 @@ def test_stops_after_all_starts(starts, polish):
     instance = random_instance()
     res = solve(instance, starts=starts, polish=polish, rng=0)
     assert res.status is QAPStatus.FINISHED
-    assert [row.start for row in res.trace] == list(range(1, starts + 1))
+    members = Counter(row.member for row in res.trace)
+    assert members["start"] == res.starts == starts
+    assert members["kicks"] == members["long walks"] == (starts if polish else 0)
+    assert [row.number for row in res.trace] == list(range(1, len(res.trace) + 1))
     assert res.cost == min(row.cost for row in res.trace) == res.trace[-1].best
     assert [row.best for row in res.trace] == np.minimum.accumulate([row.cost for row in res.trace]).tolist()
     assert all(row.seconds <= res.elapsed for row in res.trace)
 
 
 def test_default_is_ten_starts():
-    assert len(solve(random_instance(), rng=0).trace) == solver.DEFAULT_STARTS == 10
+    assert solve(random_instance(), polish=False, rng=0).starts == solver.DEFAULT_STARTS == 10
 
 
 def test_stops_at_the_target():
     instance = random_instance()
-    first = solve(instance, starts=1, rng=0).cost
+    first = solve(instance, starts=1, rng=0).trace[0].cost
     for target in (first, first + 0.5, np.inf):
         res = solve(instance, starts=5, target=target, rng=0)
         assert res.status is QAPStatus.TARGET
@@ -79,7 +83,7 @@ def test_same_seed_same_answer(options):
 def test_more_starts_continue_the_same_sequence():
     instance = load("tai12a")
     few, many = (solve(instance, starts=starts, rng=1) for starts in (2, 5))
-    assert [row.cost for row in many.trace][:2] == [row.cost for row in few.trace]
+    assert [row.cost for row in many.trace][:2] == [row.cost for row in few.trace][:2]
     assert many.cost <= few.cost
 
 
@@ -99,7 +103,7 @@ def test_matrices_and_lists_are_as_good_as_an_instance():
     expected = solve(instance, starts=2, rng=3)
     arrays = solve(instance.A, instance.B, instance.C, starts=2, rng=3)
     assert np.array_equal(arrays.permutation, expected.permutation)
-    assert (arrays.best_known, arrays.gap, arrays.lower_bound, arrays.bound_gap) == (None, None, None, None)
+    assert (arrays.best_known, arrays.gap) == (None, None)
 
 
 @pytest.mark.parametrize("best_known", [0, 100, -100, 1])
@@ -114,7 +118,7 @@ def test_gap_is_a_fraction_of_the_best_known_value_or_of_one(best_known):
 def test_x0_is_never_made_worse_nor_changed(polish):
     rng = np.random.default_rng(5)
     for seed in range(8):
-        instance, x0 = random_instance(seed), rng.permutation(7)
+        instance, x0 = random_instance(seed), rng.permutation(14)
         kept = x0.copy()
         res = solve(instance, x0=x0, starts=1, max_iter=1, polish=polish, rng=0)
         assert res.cost <= instance.cost(x0)
@@ -135,7 +139,7 @@ def test_callback_sees_every_start_and_stops_on_a_true_value():
     seen = []
     res = solve(random_instance(), starts=4, rng=0, callback=seen.append)
     assert tuple(seen) == res.trace
-    res = solve(random_instance(), starts=4, rng=0, callback=lambda row: row.start == 2)
+    res = solve(random_instance(), starts=4, rng=0, callback=lambda row: row.number == 2)
     assert res.status is QAPStatus.CALLBACK
     assert len(res.trace) == 2
     seen.clear()
@@ -148,28 +152,28 @@ def interrupt(*arguments, **options):
 
 
 def test_ctrl_c_while_polishing_keeps_the_rounded_permutation(monkeypatch):
-    monkeypatch.setattr(solver, "swap_descent", interrupt)
-    res = solve(random_instance(), starts=3, rng=0)
+    monkeypatch.setattr(record, "swap_descent", interrupt)
+    res = solve(random_instance(), starts=3, rng=0, workers=1)
     assert res.status is QAPStatus.INTERRUPTED
-    assert res.cost == solve(random_instance(), starts=1, polish=False, rng=0).cost
+    assert res.cost == solve(random_instance(), starts=1, polish=False, faces=False, rng=0).cost
     assert res.relaxation is not None
-    x0 = np.arange(7)[::-1]
+    x0 = np.arange(14)[::-1]
     assert solve(random_instance(), x0=x0).cost == random_instance().cost(x0)
 
 
 def test_ctrl_c_while_relaxing_keeps_the_best_start(monkeypatch):
-    run, calls = search.run_episode, []
+    run, calls = crew.run_task, []
 
     def run_twice(*arguments, **options):
         calls.append(1)
         return interrupt() if len(calls) == 3 else run(*arguments, **options)
 
-    monkeypatch.setattr(search, "run_episode", run_twice)
+    monkeypatch.setattr(crew, "run_task", run_twice)
     res = solve(random_instance(), starts=9, rng=0, workers=1)
     assert res.status is QAPStatus.INTERRUPTED
-    assert len(res.trace) == 2
-    assert res.cost == solve(random_instance(), starts=2, rng=0).cost
-    monkeypatch.setattr(search, "run_episode", interrupt)
+    assert res.starts == 2
+    assert res.cost == min(row.cost for row in solve(random_instance(), starts=2, rng=0).trace[:3])
+    monkeypatch.setattr(crew, "run_task", interrupt)
     with pytest.raises(KeyboardInterrupt):  # there is no answer yet
         solve(random_instance(), workers=1)
 

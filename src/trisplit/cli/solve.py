@@ -101,10 +101,10 @@ class Display:
     def update(self, row: qap.QAPTraceRow) -> None:
         """Show one finished start."""
         used = max(
-            row.start / self.starts if self.starts else 0.0,
+            row.number / self.starts if self.starts else 0.0,
             row.seconds / self.time_limit if self.time_limit else 0.0,
         )
-        self.bar.update(self.task, completed=min(used, 1.0), description=f"best cost {row.best:,}, {row.start} done")
+        self.bar.update(self.task, completed=min(used, 1.0), description=f"best cost {row.best:,}, {row.number} done")
 
 
 def show(instance: qap.Instance, result: qap.QAPResult) -> None:

@@ -6,10 +6,11 @@ from trisplit.qap.instance import Instance
 from trisplit.qap.memetic import KICKS, LONG_WALKS, MemeticSearch
 from trisplit.qap.objective import Objective, Tangent
 from trisplit.qap.qaplib import load, names, read, table
+from trisplit.qap.record import QAPResult, QAPStatus, QAPTraceRow
 from trisplit.qap.relaxation import initial_point, relax
 from trisplit.qap.rounding import round_to_permutation, swap_descent
 from trisplit.qap.scipy_door import quadratic_assignment
-from trisplit.qap.solver import QAPResult, QAPStatus, QAPTraceRow, solve
+from trisplit.qap.solver import solve
 
 __all__ = [
     "KICKS",

@@ -1,7 +1,7 @@
 """One episode of the search: a start on the relaxed problem, or a kick of a known permutation, then restarts on faces.
 
 An episode depends on the instance, its number and its seed alone (and on the clock, if it is given seconds), so it may
-run anywhere: `run_episode` is what executors are handed.
+run anywhere.
 """
 
 from collections.abc import Callable, Iterator
@@ -55,7 +55,6 @@ class Outcome(NamedTuple):
     iterations: int
     restarts: int
     rounded: float | None = None  # the cost of a start when it was rounded, up to rounding errors of its own
-    kicked: np.ndarray | None = None  # the permutation that a kick began with
 
 
 Found = Callable[[Outcome], None]
@@ -96,18 +95,16 @@ class Episodes:
                 if found is not None and self.engine.t:
                     found(self.rounded())
                 raise
-            p, point, iterations, _, cost, _ = self.rounded()
+            p, point, iterations, _, cost = self.rounded()
         else:
             point, iterations, p, cost = None, 0, task.incumbent.astype(np.int64), None
         if found is not None:
-            found(Outcome(p.copy(), point, iterations, 0, kicked=task.incumbent))
+            found(Outcome(p.copy(), point, iterations, 0))
         restarts = 0
         if task.faces and self.n > 1 and (cost is None or cost <= task.worth):
-            tell = (
-                None if found is None else lambda: found(Outcome(p.copy(), point, iterations, 0, kicked=task.incumbent))
-            )
+            tell = None if found is None else lambda: found(Outcome(p.copy(), point, iterations, 0))
             restarts = self.search_faces(p, rng, 0 if task.incumbent is None else self.kick, tell, over)
-        return Outcome(p, point, iterations, restarts, cost, task.incumbent)
+        return Outcome(p, point, iterations, restarts, cost)
 
     @property
     def kick(self) -> int:
@@ -166,7 +163,7 @@ class Episodes:
 
 
 def load_kernels(faces: bool) -> None:
-    """Load, or compile, what episodes call: once, before several threads would all do it."""
+    """Load, or compile, what episodes call."""
     from trisplit.kernels import birkhoff
     from trisplit.kernels import faces as on_faces
 
@@ -212,12 +209,6 @@ def run_episode(
     if known is None or (known.instance is not instance and known.instance.sha256() != instance.sha256()):
         known = _here.episodes = Episodes(instance)
     return known.run(task, found, stopped)
-
-
-def run_remote(instance: Instance, task: Task) -> Outcome:
-    """Run one episode where others may run at the same time: with one thread of linear algebra."""
-    with one_thread():
-        return run_episode(instance, task)
 
 
 @contextmanager

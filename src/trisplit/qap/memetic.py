@@ -5,7 +5,8 @@ improved by `TabuSearch`. It replaces the worst of the population if it is bette
 generations without gain all but the best are shuffled in part and improved again, and random permutations take the
 places that are left. Two recipes that are good at different instances come along, `KICKS` and `LONG_WALKS`.
 
-A search depends on its seed and on the immigrants alone: how its moves are divided into steps makes no difference.
+A search depends on its seed and on the immigrants alone: how its moves are divided into steps makes no difference. In
+between two generations it is no more than a `Population`, which may be saved, or sent elsewhere to go on there.
 
 Reference: U. Benlic, J.-K. Hao, Memetic search for the quadratic assignment problem, Expert Systems with Applications
 42 (2015) 584-595.
@@ -29,14 +30,15 @@ SHUFFLED = 0.5  # of the rows, in a mutation
 
 @dataclass(frozen=True)
 class Recipe:
-    """The size of the population, and how children are improved."""
+    """What it is called, the size of the population, and how children are improved."""
 
+    name: str
     population: int
     rules: Rules
 
 
-KICKS = Recipe(10, Rules(rounds=61, patience=1.0))
-LONG_WALKS = Recipe(15, Rules(length=5000, tenure=(0.2, 0.6)))
+KICKS = Recipe("kicks", 10, Rules(rounds=61, patience=1.0))
+LONG_WALKS = Recipe("long walks", 15, Rules(length=5000, tenure=(0.2, 0.6)))
 
 
 class Member(NamedTuple):
@@ -44,6 +46,28 @@ class Member(NamedTuple):
 
     cost: int | float
     permutation: np.ndarray
+
+
+class Population(NamedTuple):
+    """All that a memetic search is between two generations: what it knows, what waits, its counts, its random numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Population.first(np.random.default_rng(0)).generations
+    0
+    """
+
+    members: tuple[Member, ...]  # best first
+    waiting: tuple[np.ndarray, ...]
+    stagnant: int
+    generations: int
+    random: dict  # the state of the bit generator
+
+    @classmethod
+    def first(cls, rng: np.random.Generator) -> "Population":
+        """Return the empty population of a search with the random numbers of a generator."""
+        return cls((), (), 0, 0, dict(rng.bit_generator.state))
 
 
 class MemeticSearch:
@@ -92,6 +116,24 @@ class MemeticSearch:
             return self.best
         return min(candidates, key=lambda member: member.cost)
 
+    def reached(self, cost: float) -> bool:
+        """Whether a permutation with this cost or a lower one is known; in float64 up to rounding."""
+        if self.members and self.members[0].cost <= cost:
+            return True
+        return self.started is not None and self.started.cost - self.search.gain <= cost
+
+    @property
+    def population(self) -> Population:
+        """What there is between two generations."""
+        random = dict(self.rng.bit_generator.state)
+        return Population(tuple(self.members), tuple(self.waiting), self.stagnant, self.generations, random)
+
+    @population.setter
+    def population(self, population: Population) -> None:
+        self.members, self.waiting = list(population.members), list(population.waiting)
+        self.stagnant, self.generations = population.stagnant, population.generations
+        self.rng.bit_generator.state = population.random
+
     def elites(self, count: int | None = None) -> list[Member]:
         """Return the best members of the population, the best one first."""
         return [Member(cost, permutation.copy()) for cost, permutation in self.members[:count]]
@@ -108,17 +150,29 @@ class MemeticSearch:
         """Make that many moves of tabu search, fewer if `stopped` says so in between; return how many."""
         done = 0
         while done < moves and not (stopped is not None and stopped()):
-            if self.started is None:
-                self._begin()
-            wanted, begin = min(self.chunk, moves - done), perf_counter()
-            done += self.search.advance(wanted, self.rng)
-            seconds = perf_counter() - begin
-            if seconds > CHUNK_SECONDS:
-                self.chunk = max(self.chunk // 2, 1)
-            elif wanted == self.chunk and seconds < CHUNK_SECONDS / 4:
-                self.chunk *= 2
-            if self.search.over:
-                self._finish()
+            done += self._advance(min(self.chunk, moves - done))
+        return done
+
+    def generation(self, stopped: Callable[[], bool] | None = None) -> int:
+        """Finish the walk under way, or the next one, unless `stopped` says so in between; return how many moves."""
+        done, generations = 0, self.generations
+        while self.generations == generations and not (stopped is not None and stopped()):
+            done += self._advance(self.chunk)
+        return done
+
+    def _advance(self, wanted: int) -> int:
+        """Make so many moves, fewer if the walk is over before; return how many."""
+        if self.started is None:
+            self._begin()
+        begin = perf_counter()
+        done = self.search.advance(wanted, self.rng)
+        seconds = perf_counter() - begin
+        if seconds > CHUNK_SECONDS:
+            self.chunk = max(self.chunk // 2, 1)
+        elif wanted == self.chunk and seconds < CHUNK_SECONDS / 4:
+            self.chunk *= 2
+        if self.search.over:
+            self._finish()
         return done
 
     def _begin(self) -> None:

@@ -1,0 +1,72 @@
+"""One round of one island: some generations of a memetic search, which may be run anywhere.
+
+A round depends on the instance and its task alone (and on the clock, if it is given seconds).
+"""
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from trisplit.qap.episodes import Found, Outcome
+from trisplit.qap.instance import Instance
+from trisplit.qap.memetic import KICKS, LONG_WALKS, MemeticSearch, Population
+
+ROLES = (KICKS, LONG_WALKS)  # islands take them in turn
+WORK, MIN_MOVES, ROW_MOVES = 3e8, 1000, 2000  # of a round: about a tenth of a second, less for few rows
+
+
+class Walk(NamedTuple):
+    """What one round is to do."""
+
+    number: int
+    island: int
+    population: Population
+    immigrants: tuple[np.ndarray, ...]
+    moves: int  # the generation that makes the last of them is the last
+    goal: float  # the cost at which to stop
+    seconds: float | None
+
+
+class Walked(NamedTuple):
+    """What a round has found, and how it goes on."""
+
+    permutation: np.ndarray
+    population: Population
+    moves: int
+
+
+def round_moves(n: int) -> int:
+    """Return the moves of a round."""
+    return int(min(max(WORK / n**2, MIN_MOVES), ROW_MOVES * n))
+
+
+def run_walk(
+    instance: Instance, walk: Walk, found: Found | None = None, stopped: Callable[[], bool] | None = None
+) -> Walked:
+    """Do what the task says; `found` is told of each better permutation, `stopped` asked whether to end now."""
+    deadline = None if walk.seconds is None else perf_counter() + walk.seconds
+    search = MemeticSearch(instance, ROLES[walk.island % len(ROLES)], np.random.default_rng())
+    search.population = walk.population
+    for permutation in walk.immigrants:
+        search.immigrate(permutation)
+
+    def over() -> bool:
+        if stopped is not None and stopped():
+            return True
+        if deadline is None:  # then the answer must not depend on how fast this machine is
+            return False
+        return perf_counter() >= deadline or search.reached(walk.goal)
+
+    moves, best = 0, None
+    while moves < walk.moves:
+        moves += search.generation(over)
+        if best is None or search.best.cost < best.cost:
+            best = search.best
+            if found is not None:
+                found(Outcome(best.permutation, None, 0, 0))
+        if best.cost <= walk.goal or over():
+            break
+    assert best is not None
+    return Walked(best.permutation, search.population, moves)

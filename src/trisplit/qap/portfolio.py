@@ -1,0 +1,180 @@
+"""The members of a search and when each has its turn.
+
+1. Starts: relax, round, exchange pairs. The first answers, each with a certificate.
+2. Islands: memetic searches by different recipes, in rounds of a fixed number of moves. After some rounds each island
+   gets the best permutation of another one. Now and then a permutation of theirs is kicked and improved on faces of the
+   polytope, and what comes out joins an island; more often while that gives better permutations.
+3. Lower bounds: a cheap one after the first start; a strong one when the islands have not found anything better for long, or
+   when most of the time is over.
+
+Without a time limit all of it depends on the seed and on numbers of iterations alone: who runs a task, and when, makes
+no difference.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from trisplit.qap.bounds import lower_bound
+from trisplit.qap.crew import AnyOutcome, AnyTask, Crew
+from trisplit.qap.episodes import Outcome, Task
+from trisplit.qap.islands import ROLES, Walk, Walked, round_moves
+from trisplit.qap.memetic import Population
+from trisplit.qap.record import Record
+from trisplit.qap.search import Plan, derived
+
+FIRST_STARTS, START_SHARE = 10, 0.05  # of a search without end: at most so many starts, in this share of the time
+EXCHANGE = 5  # rounds
+FACES = 4  # rounds
+ISLAND_KEY, FACES_KEY = 2**31, 2**31 + 1  # of seeds; starts have the numbers below
+# A cheap bound takes about so many seconds times n^3, and may take this share of the time.
+CHEAP, CHEAP_SHARE = 1e-8, 0.05
+BOUND_SHARE = 0.1  # of the time, for a strong bound at the end
+STAGNANT, PATIENCE = 30, 3.0  # rounds without gain, and times the rounds before: then a bound gets half of the time left
+MIN_SECONDS = 0.05  # for a bound
+
+
+@dataclass
+class Portfolio:
+    """One search: its members, and what they have found."""
+
+    plan: Plan
+    record: Record
+    polish: bool
+    time_limit: float | None
+
+    def __post_init__(self) -> None:
+        self.n = self.record.instance.n
+        self.islands: list[Population] = []
+        self.immigrants: list[list[np.ndarray]] = []
+        self.round = self.gained = 0  # rounds so far, and when the best permutation was found
+        self.next_faces = FACES
+        self.bounded = False  # whether the strong bound had its turn
+
+    def run(self, crew: Crew) -> None:
+        """Let all members have their turns."""
+        if crew.run(self.starts(), self.take, ordered=self.plan.starts is not None):
+            return
+        if self.record.best is None:  # nothing came in time: at least a start cut short gives an answer
+            task = next(self.plan.tasks(lambda: None))
+            self.take(task, crew.run_here(task))
+        if not self.polish or self.record.late():
+            return
+        self.settle(crew)
+        while not self.over():
+            if self.strong_bound() or crew.run(iter(self.tasks()), self.take, ordered=True):
+                return
+            self.exchange()
+        if self.plan.starts is not None and self.time_limit is None:
+            self.bound(max(perf_counter() - self.record.begin, MIN_SECONDS))
+
+    def over(self) -> bool:
+        """Say whether there are no more rounds."""
+        return self.record.late() or (self.plan.starts is not None and self.round >= self.plan.starts)
+
+    # Starts
+
+    def starts(self) -> Iterator[Task]:
+        """Yield the starts."""
+        best = lambda: None if self.record.best is None else self.record.best.permutation  # noqa: E731
+        for task in self.plan.tasks(best):
+            yield task._replace(faces=task.faces and not self.polish)
+            if self.polish and self.plan.starts is None and self.enough(task.number + 1):
+                break
+
+    def enough(self, starts: int) -> bool:
+        """Say whether a search without end goes on to its islands."""
+        elapsed = perf_counter() - self.record.begin
+        return starts >= FIRST_STARTS or (self.time_limit is not None and elapsed >= START_SHARE * self.time_limit)
+
+    def take(self, task: AnyTask, outcome: AnyOutcome) -> bool:
+        """Add what a task has found, and say whether the search is over."""
+        record, before = self.record, self.record.best
+        if isinstance(task, Walk):
+            return self.take_walk(task, outcome)
+        assert isinstance(outcome, Outcome)
+        if outcome.rounded is not None:
+            self.plan.rounded.append(outcome.rounded)
+        over = record.take_start(outcome, kicked=task.incumbent is not None, polish=self.polish)
+        if before is None:
+            over = self.cheap_bound() or over
+        if self.islands:  # it was a kick
+            if record.best is not before:
+                self.next_faces, self.gained = self.round + 1, self.round
+            self.immigrants[self.round % len(self.islands)].append(record.latest.permutation)
+        return over
+
+    # Islands
+
+    def settle(self, crew: Crew) -> None:
+        """Begin with islands, whose first permutations are those of the starts."""
+        count = len(ROLES) if self.plan.starts is not None else max(len(ROLES), crew.slots)
+        first = [np.random.default_rng(derived(self.plan.seed, ISLAND_KEY, i)) for i in range(count)]
+        known = [member.permutation for member in self.record.pool]
+        for i, rng in enumerate(first):
+            size = ROLES[i % len(ROLES)].population
+            self.islands.append(Population.first(rng)._replace(waiting=tuple(known[i::count][:size])))
+        self.immigrants = [[] for _ in self.islands]
+
+    def tasks(self) -> list[AnyTask]:
+        """Return the tasks of the next round."""
+        seconds, moves = self.plan.seconds(), round_moves(self.n)
+        tasks: list[AnyTask] = []
+        for i, population in enumerate(self.islands):
+            tasks.append(Walk(i, i, population, tuple(self.immigrants[i]), moves, self.record.goal, seconds))
+            self.immigrants[i] = []
+        if self.plan.faces and self.round >= self.next_faces and self.n > 1:
+            self.next_faces = self.round + FACES
+            seed = derived(self.plan.seed, FACES_KEY, self.round)
+            members = [member for population in self.islands for member in population.members]
+            chosen = members[np.random.default_rng(seed).integers(len(members))].permutation
+            tasks.append(Task(len(tasks), seed, chosen, None, 0, 0.0, True, 0.0, seconds))
+        self.round += 1
+        return tasks
+
+    def take_walk(self, walk: Walk, walked: Walked) -> bool:
+        """Add what a round of an island has found, and say whether the search is over."""
+        record, before = self.record, self.record.best
+        self.islands[walk.island] = walked.population
+        record.moves += walked.moves
+        found = record.offer(walked.permutation)
+        if record.best is not before:
+            self.gained = self.round
+        return record.add_row(ROLES[walk.island % len(ROLES)].name, found.cost)
+
+    def exchange(self) -> None:
+        """After some rounds, send the best permutation of each island to the next one."""
+        if self.round % EXCHANGE or len(self.islands) == 1:
+            return
+        for i, population in enumerate(self.islands):
+            if population.members:
+                self.immigrants[(i + 1) % len(self.islands)].append(population.members[0].permutation)
+
+    # Lower bounds
+
+    def cheap_bound(self) -> bool:
+        """Add a cheap lower bound if there is time, and say whether the search is over."""
+        if self.time_limit is not None and CHEAP * self.n**3 > CHEAP_SHARE * self.time_limit:
+            return False
+        return self.record.take_bound(lower_bound(self.record.instance, method="gilmore-lawler"))
+
+    def strong_bound(self) -> bool:
+        """Add a strong lower bound if it is time to, and say whether the search is over."""
+        if self.bounded or self.time_limit is None:
+            return False
+        elapsed = perf_counter() - self.record.begin
+        left = self.time_limit - elapsed
+        waited = self.round - self.gained
+        if waited >= max(STAGNANT, PATIENCE * self.gained):
+            return self.bound(left / 2)
+        if left <= 2 * BOUND_SHARE * self.time_limit:
+            return self.bound(BOUND_SHARE * self.time_limit)
+        return False
+
+    def bound(self, seconds: float) -> bool:
+        self.bounded = True
+        if seconds < MIN_SECONDS:
+            return False
+        return self.record.take_bound(lower_bound(self.record.instance, time_limit=seconds))
