@@ -13,8 +13,8 @@ from hypothesis.extra.numpy import arrays
 
 from trisplit.kernels import exchanges
 from trisplit.qap import Instance, load
+from trisplit.qap.deltas import swap_deltas
 from trisplit.qap.exchange_form import TOPS, exchange_form
-from trisplit.qap.rounding import swap_deltas
 
 ENTRIES = {"small": 9, "medium": 10**6, "large": 10**12}
 KINDS = ("i4", "i8", "f8")

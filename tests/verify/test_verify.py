@@ -20,7 +20,10 @@ SOURCE = Path(trisplit.__file__).parent / "verify"
 CLAIMS = ["instance", "n", "permutation", "index_base", "cost", "best_known", "gap"]
 CLAIMS += ["lower_bound", "bound_gap", "bound_certificate", "data_sha256"]
 DAMAGED = [(name, "gilmore-lawler") for name in ("nug12", "chr12a", "lipa20b", "esc16f", "tai10b", "bur26a")]
-DAMAGED += [("had12", "projection"), ("nug12", "convex"), ("tai10a", "dnn")]
+DAMAGED += [("had12", "projection"), ("nug12", "convex"), ("tai10a", "dnn"), ("five", "enumeration")]
+FIVE = (
+    "5  0 3 1 4 2  5 0 2 1 7  3 3 0 8 1  1 6 2 0 4  9 1 3 2 0   0 7 2 9 4  1 0 8 3 6  5 2 0 4 1  3 3 9 0 2  6 1 5 8 0"
+)
 
 
 def record_of(instance, permutation, bound=None, **changes):
@@ -47,8 +50,8 @@ def record_of(instance, permutation, bound=None, **changes):
     return record | changes
 
 
-def genuine(name, method="gilmore-lawler"):
-    instance = qap.load(name)
+def genuine(name, method="gilmore-lawler", data=None):
+    instance = qap.load(name) if data is None else qap.read(data)
     rng = random.Random(name)
     permutation = list(range(instance.n)) if instance.solution is None else instance.solution.tolist()
     if rng.random() < 0.5:
@@ -224,30 +227,34 @@ def damaged(record, rng):
     return json.dumps(record)
 
 
-def still_true(text, record):
-    """Return whether the claims are the same, up to another permutation of the same cost."""
+def still_true(text, record, data=None):
+    """Return whether the claims are the same, up to another permutation of the same cost and what `data` is called."""
     try:
         other = json.loads(text)
-        rest = [label for label in CLAIMS if label != "permutation"]
+        rest = [label for label in CLAIMS if label != "permutation" and (data is None or label != "instance")]
         if not isinstance(other, dict) or any(other[label] != record[label] for label in rest):
             return False
-        return qap.load(record["instance"]).cost(other["permutation"]) == record["cost"]
+        instance = qap.load(record["instance"]) if data is None else qap.read(data)
+        return isinstance(other["instance"], str) and instance.cost(other["permutation"]) == record["cost"]
     except (ValueError, KeyError):
         return False
 
 
 def reject_all(folder, count, seed):
     rng = random.Random(seed)
-    records = [genuine(name, method) for name, method in DAMAGED]
+    own = folder / "five.dat"
+    own.write_text(FIVE)
+    files = [own if name == "five" else None for name, _ in DAMAGED]
+    records = [(genuine(*kind, data), data) for kind, data in zip(DAMAGED, files, strict=True)]
     changed = 0
     while changed < count:
-        record = rng.choice(records)
+        record, data = rng.choice(records)
         text = damaged(record, rng)
-        if still_true(text, record):
+        if still_true(text, record, data):
             continue
         changed += 1
         try:
-            verify(written(folder, text))
+            verify(written(folder, text), data)
         except (WrongError, UnreadableError):
             continue
         pytest.fail(f"accepted: {text}")
@@ -274,6 +281,28 @@ def test_no_certificate_proves_what_is_false(method):
             assert proven_bound(nug12.A, nug12.B, None, forged) <= nug12.best_known
         except WrongError:
             continue
+
+
+@pytest.mark.parametrize("unit", [1, 10**12, 0.1])
+def test_the_optimum_of_a_small_problem_is_computed_again(tmp_path, unit):
+    """So nothing but the optimum is accepted as the bound that enumeration gives."""
+    n, *numbers = (int(word) for word in FIVE.split())
+    data = tmp_path / "five.dat"
+    data.write_text(" ".join([str(n), *(str(unit * number) for number in numbers)]))
+    instance = qap.read(data)
+    record = record_of(instance, range(5), qap.lower_bound(instance))
+    confirmed = verify(written(tmp_path, record), data)
+    assert (confirmed.method, confirmed.lower_bound) == ("enumeration", record["lower_bound"])
+    for value in (record["lower_bound"] - unit, record["lower_bound"] + unit, record["cost"]):
+        gap = (record["cost"] - value) / record["cost"]
+        with pytest.raises(WrongError, match="'lower_bound' must be"):
+            verify(written(tmp_path, record | {"lower_bound": value, "bound_gap": gap}), data)
+
+
+def test_large_problems_are_not_enumerated():
+    tai10a = qap.load("tai10a")
+    with pytest.raises(WrongError, match="the certificate is for up to 8 rows, there are 10"):
+        proven_bound(tai10a.A, tai10a.B, None, {"method": "enumeration"})
 
 
 def forged_text(text, rng):

@@ -7,6 +7,7 @@ import numpy as np
 from trisplit.arrays import Array, all_finite, as_floating, to_numpy
 from trisplit.errors import InputError
 from trisplit.kernels import exchanges
+from trisplit.qap.deltas import exact_descent
 from trisplit.qap.exchange_form import exchange_form
 from trisplit.qap.instance import Instance, as_permutation
 from trisplit.terms.joint import assignment
@@ -42,7 +43,8 @@ def swap_descent(instance: Instance, permutation: np.ndarray, *, deadline: float
     Returns
     -------
     array of int
-        A permutation that no exchange of two entries improves, unless the deadline came first.
+        A permutation that no exchange of two entries improves, unless the deadline came first. That is exact for
+        integers of any size; other numbers may leave an exchange whose gain is within rounding.
 
     Examples
     --------
@@ -55,6 +57,15 @@ def swap_descent(instance: Instance, permutation: np.ndarray, *, deadline: float
     p = as_permutation(permutation, instance.n)
     if deadline is not None and perf_counter() >= deadline:
         return p
+    p = _compiled_descent(instance, p, deadline)
+    whole = all(M.dtype.kind == "i" for M in (instance.A, instance.B, instance.C) if M is not None)
+    if whole and exchange_form(instance).kind == "f8":
+        return exact_descent(instance, p, deadline=deadline)
+    return p
+
+
+def _compiled_descent(instance: Instance, p: np.ndarray, deadline: float | None) -> np.ndarray:
+    """Return where exchanges end that are made in the numbers of the exchange form: for floats, up to rounding."""
     form = exchange_form(instance)
     fill, descend = exchanges.engine(form.kind)
     problem, scratch, q = (form.L, form.R, form.S, form.T), form.scratch(), form.turned(p)
@@ -70,33 +81,3 @@ def swap_descent(instance: Instance, permutation: np.ndarray, *, deadline: float
         p, cost = trial, trial_cost
         if moves < MOVES or (deadline is not None and perf_counter() >= deadline):
             return p
-
-
-def swap_deltas(A: np.ndarray, B: np.ndarray, C: np.ndarray | None = None) -> np.ndarray:
-    """Return for all pairs the change of sum_ij A_ij B_ij + sum_i C_ii if r and s change places in B and C.
-
-    All pairs at once by two matrix products; A and B need not be symmetric. The compiled exchanges must agree.
-    """
-    columns, rows = A.T @ B, A @ B.T  # sums over k of A_kr B_ks and of A_rk B_sk
-    deltas = np.zeros_like(A)
-    for M in (columns, rows):
-        own = np.diag(M)
-        deltas += M + M.T - own[:, None] - own[None, :]
-    # The sums ran over all k; for k = r and k = s the two exchanged indices meet, which changes four products.
-    a, b = np.diag(A), np.diag(B)
-    A_rr_ss, B_rr_ss = a[:, None] - a[None, :], b[None, :] - b[:, None]
-    skew_A, skew_B = A - A.T, B.T - B
-    wrong = _own_rows(A, B) + _own_rows(A.T, B.T)
-    deltas += A_rr_ss * B_rr_ss + skew_A * skew_B - wrong
-    if C is not None:
-        own = np.diag(C)
-        deltas += C + C.T - own[:, None] - own[None, :]
-    return deltas
-
-
-def _own_rows(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return the terms k = r and k = s of sum_k (A_kr - A_ks) (B_ks - B_kr)."""
-    a, b = np.diag(A), np.diag(B)
-    at_r = (a[:, None] - A) * (B - b[:, None])
-    at_s = (A.T - a[None, :]) * (b[None, :] - B.T)
-    return at_r + at_s

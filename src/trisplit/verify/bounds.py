@@ -11,6 +11,7 @@ from math import gcd, inf, nextafter
 import numpy as np
 
 from trisplit.verify.dense import check_dnn
+from trisplit.verify.enumeration import check_enumeration
 from trisplit.verify.tangent import check_spectral
 from trisplit.verify.whole import Whole, WrongError, checked_duals, is_symmetric
 
@@ -76,6 +77,7 @@ checkers: dict[str, Callable[[Whole, Mapping], Fraction]] = {
     "projection": check_spectral,
     "convex": check_spectral,
     "dnn": check_dnn,
+    "enumeration": check_enumeration,
 }
 
 

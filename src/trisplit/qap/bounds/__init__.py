@@ -14,6 +14,7 @@ import numpy as np
 
 from trisplit.errors import InputError
 from trisplit.qap.bounds.dnn import dnn
+from trisplit.qap.bounds.enumeration import ROWS, enumeration
 from trisplit.qap.bounds.gilmore_lawler import Bounded, gilmore_lawler
 from trisplit.qap.bounds.integers import Integers
 from trisplit.qap.bounds.spectral import convex, projection
@@ -53,6 +54,7 @@ methods: dict[str, Callable[[Integers, float | None], Bounded]] = {
     "projection": projection,
     "convex": convex,
     "dnn": dnn,
+    "enumeration": enumeration,
 }
 SYMMETRIC = ("projection", "convex")
 # "dnn" is for so many rows; within "auto" without a time limit, for fewer.
@@ -75,12 +77,13 @@ def lower_bound(
     A, B : arrays or scipy.sparse matrices of shape (n, n), or an `Instance` in place of A
     C : array of shape (n, n), optional
         Linear costs.
-    method : {"auto", "gilmore-lawler", "projection", "convex", "dnn"}
-        From cheap to strong. "projection" and "convex" need a symmetric A or B, "dnn" is for up to 40 rows. "auto"
-        returns the best that can be had within the time limit; without one, "dnn" takes part up to 20 rows. The one
-        cost of a single row is found by "gilmore-lawler", whatever the method.
+    method : {"auto", "gilmore-lawler", "projection", "convex", "dnn", "enumeration"}
+        From cheap to strong. "projection" and "convex" need a symmetric A or B, "dnn" is for up to 40 rows.
+        "enumeration", for up to 8 rows, is the optimum. "auto" is "enumeration" up to 8 rows; above, it returns the
+        best that can be had within the time limit; without one, "dnn" takes part up to 20 rows. The one cost of a
+        single row is found by "gilmore-lawler" where another method asks for more.
     time_limit : float, optional
-        Seconds.
+        Seconds. "gilmore-lawler", "projection" and "enumeration" take no time to speak of and are always finished.
 
     Returns
     -------
@@ -121,7 +124,11 @@ def _scale(problem: Integers, method: str, time_limit: float | None) -> tuple[st
         raise InputError(f"`method` {method!r} needs a symmetric A or B; use 'gilmore-lawler', 'dnn' or 'auto'")
     if method == "dnn" and n > DNN_ROWS:
         raise InputError(f"`method` 'dnn' is for n <= {DNN_ROWS}, got {n}; use 'convex' or 'auto'")
-    if n == 1:
+    if method == "enumeration" and n > ROWS:
+        raise InputError(f"`method` 'enumeration' is for n <= {ROWS}, got {n}; use 'dnn' or 'auto'")
+    if method == "auto" and n <= ROWS:
+        return ("enumeration",)
+    if n == 1 and method != "enumeration":
         return ("gilmore-lawler",)
     if method != "auto":
         return (method,)
