@@ -111,9 +111,9 @@ def read(path: Path, like: Array) -> Saved:
 def identity(problem: Problem, x0: Array, step: StepRule, *, relax: float, output: str) -> dict[str, Json]:
     """Return what must agree between a checkpoint and the run that resumes from it."""
     return {
-        "x0": _describe(to_numpy(x0)),
-        "terms": [_describe(term) for term in problem.terms],
-        "step": _describe(step),
+        "x0": describe(to_numpy(x0)),
+        "terms": [describe(term) for term in problem.terms],
+        "step": describe(step),
         "relax": relax,
         "output": output,
         "batch_ndim": problem.batch_ndim,
@@ -138,7 +138,7 @@ def require_same_f(path: Path, saved: np.ndarray, now: np.ndarray) -> None:
         )
 
 
-def _describe(value: object) -> Json:
+def describe(value: object) -> Json:
     """Return a JSON description of a term or a rule by its class and parameters; arrays by their digest."""
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -148,12 +148,12 @@ def _describe(value: object) -> Json:
         digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
         return [str(value.dtype), list(value.shape), digest]
     if isinstance(value, list | tuple):
-        return [_describe(item) for item in value]
+        return [describe(item) for item in value]
     if is_dataclass(value):
         parameters = {item.name: getattr(value, item.name) for item in fields(value) if item.init}
     else:
         parameters = getattr(value, "__dict__", {})
-    described = {key: _describe(item) for key, item in parameters.items()}
+    described = {key: describe(item) for key, item in parameters.items()}
     return {"class": type(value).__qualname__, **described}
 
 

@@ -1,7 +1,8 @@
-"""trisplit solve: relax and round one quadratic assignment problem, restart on faces, and polish."""
+"""trisplit solve: a good permutation for one quadratic assignment problem, and how good it is."""
 
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import trisplit
 from trisplit import qap
 from trisplit.errors import InputError
 from trisplit.files import write_whole
+from trisplit.qap.islands import ROLES
 from trisplit.qap.solver import DEFAULT_STARTS
 
 
@@ -18,17 +20,21 @@ def solve(
     problem: Annotated[str, typer.Argument(metavar="NAME|FILE.dat", help="A bundled instance or a QAPLIB file.")],
     time_limit: Annotated[float | None, typer.Option(help="Seconds.")] = None,
     starts: Annotated[int | None, typer.Option(min=1, help="Starts [default: 10, or until the time limit].")] = None,
-    polish: Annotated[bool, typer.Option("--polish/--no-polish", help="Improve by exchanges of pairs.")] = True,
+    polish: Annotated[bool, typer.Option("--polish/--no-polish", help="Go on with memetic tabu search.")] = True,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Threads [default: all cores].")] = None,
     target: Annotated[float | None, typer.Option(help="Stop at this cost.")] = None,
     json_path: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Keep the search in this file; if it exists, go on from there.")
+    ] = None,
 ) -> None:
     """Find a good permutation for a quadratic assignment problem and say how good it is."""
     instance = find(problem)
-    if json_path is not None:
-        check_writable(json_path)
-    with Display(instance, starts, time_limit) as display:
+    for option, path in (("--json", json_path), ("--checkpoint", checkpoint)):
+        if path is not None:
+            check_writable(path, option)
+    with Display(instance, starts, time_limit, polish=polish) as display, Signals() as signals:
         result = qap.solve(
             instance,
             starts=starts,
@@ -38,6 +44,7 @@ def solve(
             workers=workers,
             rng=seed,
             callback=display.update,
+            checkpoint=checkpoint,
         )
     try:
         if json_path is not None:
@@ -45,7 +52,25 @@ def solve(
     finally:  # a full disk must not cost the answer, nor a closed pipe the file
         show(instance, result)
     if result.status is qap.QAPStatus.INTERRUPTED:
-        raise typer.Exit(130)
+        raise typer.Exit(signals.exit_status)
+
+
+class Signals:
+    """While a search runs, what asks to end ends it like Ctrl-C, with the best answer so far."""
+
+    exit_status = 130
+
+    def __enter__(self) -> "Signals":
+        self.before = signal.signal(signal.SIGTERM, self.interrupt)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        signal.signal(signal.SIGTERM, self.before)
+
+    def interrupt(self, number: int, frame: object) -> None:
+        """Do as Ctrl-C does."""
+        self.exit_status = 128 + number
+        raise KeyboardInterrupt
 
 
 def find(problem: str) -> qap.Instance:
@@ -54,7 +79,7 @@ def find(problem: str) -> qap.Instance:
     return qap.read(problem) if looks_like_file and problem not in qap.names() else qap.load(problem)
 
 
-def check_writable(path: Path) -> None:
+def check_writable(path: Path, option: str) -> None:
     """Raise an `InputError` if `path` cannot become a file: better now than after the search."""
     folder = path.absolute().parent
     if _is_device(path):
@@ -67,19 +92,20 @@ def check_writable(path: Path) -> None:
         problem = "lies in a folder that is not writable"
     else:
         return
-    raise InputError(f"--json {path} {problem}; choose another path")
+    raise InputError(f"{option} {path} {problem}; choose another path")
 
 
 class Display:
-    """A progress line on standard error with the best cost so far; silent unless that is a terminal."""
+    """A progress line on standard error with the best cost, bound and gap; silent unless that is a terminal."""
 
-    def __init__(self, instance: qap.Instance, starts: int | None, time_limit: float | None) -> None:
+    def __init__(self, instance: qap.Instance, starts: int | None, time_limit: float | None, *, polish: bool) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         console = Console(stderr=True)
         self.starts = starts or (DEFAULT_STARTS if time_limit is None else None)
         self.time_limit = time_limit
+        self.turns = {"start": 0} | ({recipe.name: 0 for recipe in ROLES} if polish else {})
         self.bar = Progress(
             TextColumn("{task.fields[label]}", markup=False),
             BarColumn(bar_width=24),
@@ -99,12 +125,17 @@ class Display:
         self.bar.stop()
 
     def update(self, row: qap.QAPTraceRow) -> None:
-        """Show one finished start."""
+        """Show what one member of the search has done."""
+        if row.member in self.turns:
+            self.turns[row.member] += 1
         used = max(
-            row.number / self.starts if self.starts else 0.0,
+            sum(self.turns.values()) / len(self.turns) / self.starts if self.starts else 0.0,
             row.seconds / self.time_limit if self.time_limit else 0.0,
         )
-        self.bar.update(self.task, completed=min(used, 1.0), description=f"best cost {row.best:,}, {row.number} done")
+        said = f"best cost {row.best:,}"
+        if row.bound is not None:
+            said += f", bound {row.bound:,}, gap {100 * (row.best - row.bound) / max(abs(row.best), 1):.2f} %"
+        self.bar.update(self.task, completed=min(used, 1.0), description=said)
 
 
 def show(instance: qap.Instance, result: qap.QAPResult) -> None:
@@ -117,13 +148,24 @@ def show(instance: qap.Instance, result: qap.QAPResult) -> None:
     known = "unknown" if result.best_known is None else f"{result.best_known:,}"
     table.add_row("best known", known + (" (proven optimal)" if instance.proven else ""))
     table.add_row("gap", "unknown" if result.gap is None else f"{100 * result.gap:.3f} %")
+    if result.bound is not None and result.bound_gap is not None:
+        proof = (
+            "proven optimal"
+            if result.bound_gap <= 0
+            else f"the optimum is at most {100 * result.bound_gap:.2f} % lower"
+        )
+        table.add_row("lower bound", f"{result.bound.value:,} ({result.bound.method}): {proof}")
     relaxed = result.relaxation
     if relaxed is not None:
         certificate = relaxed.certificate
         stationarity = abs(certificate.stationarity) / max(relaxed.fun, 1.0)
         infeasibility = certificate.infeasibility / instance.n**0.5
         table.add_row("certificate", f"stationarity {stationarity:.1e}, infeasibility {infeasibility:.1e} (relaxation)")
-    work = f"{counted(result.starts, 'start')}, {counted(result.restarts, 'restart')} on faces"
+    work = ", ".join(
+        counted(number, noun)
+        for number, noun in ((result.starts, "start"), (result.moves, "tabu move"), (result.restarts, "face restart"))
+        if number
+    )
     table.add_row("time", f"{result.elapsed:.2f} s, {work}")
     table.add_row("status", result.message)
     console = Console(highlight=False, markup=False, emoji=False)  # a file name is no markup
@@ -151,7 +193,7 @@ def write_json(path: Path, instance: qap.Instance, result: qap.QAPResult) -> Non
         "gap": result.gap,
         "lower_bound": result.lower_bound,
         "bound_gap": result.bound_gap,
-        "bound_certificate": None,
+        "bound_certificate": None if result.bound is None else result.bound.certificate,
         "data_sha256": instance.sha256(),
         "status": result.status.name,
         "seconds": result.elapsed,

@@ -18,6 +18,9 @@ from time import perf_counter
 import numpy as np
 
 from trisplit.qap.bounds import lower_bound
+from trisplit.qap.bounds.enumeration import ROWS, enumerate_all
+from trisplit.qap.bounds.integers import Integers
+from trisplit.qap.checkpoints import Keeper
 from trisplit.qap.crew import AnyOutcome, AnyTask, Crew
 from trisplit.qap.episodes import Outcome, Task
 from trisplit.qap.islands import ROLES, Walk, Walked, round_moves
@@ -32,7 +35,10 @@ ISLAND_KEY, FACES_KEY = 2**31, 2**31 + 1  # of seeds; starts have the numbers be
 # A cheap bound takes about so many seconds times n^3, and may take this share of the time.
 CHEAP, CHEAP_SHARE = 1e-8, 0.05
 BOUND_SHARE = 0.1  # of the time, for a strong bound at the end
-STAGNANT, PATIENCE = 30, 3.0  # rounds without gain, and times the rounds before: then a bound gets half of the time left
+STAGNANT, PATIENCE = (
+    30,
+    3.0,
+)  # rounds without gain, and times the rounds before: then a bound gets half of the time left
 MIN_SECONDS = 0.05  # for a bound
 
 
@@ -44,6 +50,7 @@ class Portfolio:
     record: Record
     polish: bool
     time_limit: float | None
+    keeper: Keeper | None = None
 
     def __post_init__(self) -> None:
         self.n = self.record.instance.n
@@ -54,21 +61,43 @@ class Portfolio:
         self.bounded = False  # whether the strong bound had its turn
 
     def run(self, crew: Crew) -> None:
-        """Let all members have their turns."""
-        if crew.run(self.starts(), self.take, ordered=self.plan.starts is not None):
+        """Let all members have their turns, from where the search is."""
+        if not self.islands and crew.run(self.starts(), self.take, ordered=self.plan.starts is not None):
             return
         if self.record.best is None:  # nothing came in time: at least a start cut short gives an answer
             task = next(self.plan.tasks(lambda: None))
             self.take(task, crew.run_here(task))
         if not self.polish or self.record.late():
             return
-        self.settle(crew)
+        if self.n <= ROWS:
+            self.enumerate()
+            return
+        if not self.islands:
+            self.settle(crew)
         while not self.over():
+            self.keep()
             if self.strong_bound() or crew.run(iter(self.tasks()), self.take, ordered=True):
                 return
             self.exchange()
         if self.plan.starts is not None and self.time_limit is None:
             self.bound(max(perf_counter() - self.record.begin, MIN_SECONDS))
+
+    def keep(self, *, now: bool = False) -> None:
+        """Write a checkpoint, if one is wanted."""
+        if self.keeper is not None:
+            self.keeper.keep(self, now=now)
+
+    def found(self, outcome: Outcome) -> None:
+        """Hear of a permutation before its task has ended, from any thread but by one at a time."""
+        if self.record.glimpse(outcome) and self.keeper is not None:
+            self.keeper.write(self)
+
+    def enumerate(self) -> None:
+        """Look at all permutations."""
+        instance = self.record.instance
+        _, permutation = enumerate_all(Integers.of(instance))
+        self.record.take_bound(lower_bound(instance, method="enumeration"))
+        self.record.add_row("enumeration", self.record.offer(permutation).cost)
 
     def over(self) -> bool:
         """Say whether there are no more rounds."""
@@ -79,7 +108,7 @@ class Portfolio:
     def starts(self) -> Iterator[Task]:
         """Yield the starts."""
         best = lambda: None if self.record.best is None else self.record.best.permutation  # noqa: E731
-        for task in self.plan.tasks(best):
+        for task in self.plan.tasks(best, first=self.record.starts + self.record.kicks):
             yield task._replace(faces=task.faces and not self.polish)
             if self.polish and self.plan.starts is None and self.enough(task.number + 1):
                 break
@@ -100,6 +129,8 @@ class Portfolio:
         over = record.take_start(outcome, kicked=task.incumbent is not None, polish=self.polish)
         if before is None:
             over = self.cheap_bound() or over
+        if not self.islands:
+            self.keep()
         if self.islands:  # it was a kick
             if record.best is not before:
                 self.next_faces, self.gained = self.round + 1, self.round
@@ -139,7 +170,8 @@ class Portfolio:
         record, before = self.record, self.record.best
         self.islands[walk.island] = walked.population
         record.moves += walked.moves
-        found = record.offer(walked.permutation)
+        gain = before is None or record.instance.cost(walked.permutation) < before.cost
+        found = record.offer(walked.permutation, polish=gain)  # exactly, where walks are not
         if record.best is not before:
             self.gained = self.round
         return record.add_row(ROLES[walk.island % len(ROLES)].name, found.cost)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from hashlib import blake2b
 from math import inf
 from time import perf_counter
 from typing import NamedTuple
@@ -150,9 +151,10 @@ class Record:
         self.bound: LowerBound | None = None
         self.pool: list[Member] = []  # the best of the starts, with different costs
         self.rows: list[QAPTraceRow] = []
-        self.seen: set[bytes] = set()
+        self.seen: set[int] = set()  # digests of permutations
+        self.earlier = 0.0  # seconds in runs before this one
         self.latest: Member | None = None  # of the starts and kicks
-        self.starts = self.restarts = self.moves = self.duplicates = 0
+        self.starts = self.kicks = self.restarts = self.moves = self.duplicates = 0
         self.status: QAPStatus | None = None
 
     def rated(self, permutation: np.ndarray) -> Member:
@@ -168,12 +170,13 @@ class Record:
             self.best = better(self.best, found)
         return found
 
-    def glimpse(self, outcome: Outcome) -> None:
-        """Remember what a member has found before it ends."""
-        found = self.rated(outcome.permutation)
+    def glimpse(self, outcome: Outcome) -> bool:
+        """Remember what a member has found before it ends, and say whether it is the best by now."""
+        found, before = self.rated(outcome.permutation), self.best_by_now()
         self.glimpsed = better(self.glimpsed, found)
         if self.point is None:
             self.keep_point(outcome, found.cost)
+        return before is None or found.cost < before.cost
 
     def keep_point(self, outcome: Outcome, cost: int | float) -> None:
         """Remember where a start ended if its cost is the lowest so far."""
@@ -183,10 +186,11 @@ class Record:
     def take_start(self, outcome: Outcome, *, kicked: bool, polish: bool) -> bool:
         """Add the outcome of a start or a kick, and say whether the search is over."""
         self.starts += not kicked
+        self.kicks += kicked
         self.restarts += outcome.restarts
         found = self.offer(outcome.permutation, polish=polish)
         self.keep_point(outcome, found.cost)
-        label = found.permutation.tobytes()
+        label = int.from_bytes(blake2b(found.permutation.tobytes(), digest_size=8).digest())
         self.duplicates += label in self.seen
         self.seen.add(label)
         self.latest = found
@@ -211,7 +215,7 @@ class Record:
         """Add a row to the trace, and say whether the search is over."""
         assert self.best is not None
         bound = None if self.bound is None else self.bound.value
-        row = QAPTraceRow(len(self.rows) + 1, member, perf_counter() - self.begin, cost, self.best.cost, bound)
+        row = QAPTraceRow(len(self.rows) + 1, member, self.seconds(), cost, self.best.cost, bound)
         self.rows.append(row)
         asked = self.callback is not None and self.callback(row)
         self.status = self.reached() or (QAPStatus.CALLBACK if asked else None)
@@ -242,16 +246,24 @@ class Record:
             return QAPStatus.TARGET
         return QAPStatus.TIME_LIMIT if self.late() else None
 
+    def seconds(self) -> float:
+        """Return how long the search has taken."""
+        return self.earlier + perf_counter() - self.begin
+
     def late(self) -> bool:
         """Say whether the time is over."""
         return self.deadline is not None and perf_counter() >= self.deadline
+
+    def best_by_now(self) -> Member | None:
+        """Return the best permutation, those of members that have not ended included."""
+        return better(self.best, self.glimpsed)
 
     def end(self) -> QAPStatus:
         """Return why the search has ended, once what was cut short counts as well."""
         if self.status is None:
             self.status = QAPStatus.TIME_LIMIT if self.late() else QAPStatus.FINISHED
         if self.status in (QAPStatus.INTERRUPTED, QAPStatus.TIME_LIMIT):
-            self.best = better(self.best, self.glimpsed)
+            self.best = self.best_by_now()
         if self.best is not None and self.best.cost <= self.optimum:
             self.status = QAPStatus.OPTIMAL
         return self.status

@@ -1,5 +1,6 @@
 """Solve a quadratic assignment problem by relax-and-round from several starts, [YMS21] section 5, and on faces."""
 
+import os
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -10,6 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from trisplit.errors import InputError
+from trisplit.qap.checkpoints import Keeper
 from trisplit.qap.crew import Crew, check_workers
 from trisplit.qap.fixed import Fixed, reduced
 from trisplit.qap.instance import as_permutation
@@ -44,6 +46,7 @@ def solve(
     workers: int | Executor | None = None,
     rng: Rng = None,
     callback: Callable[[QAPTraceRow], object] | None = None,
+    checkpoint: str | os.PathLike | None = None,
 ) -> QAPResult:
     """Look for a permutation p with a small cost sum_ij A[i,j] B[p[i],p[j]] (+ sum_i C[i,p[i]]).
 
@@ -116,6 +119,7 @@ def solve(
             workers=workers,
             rng=rng,
             callback=callback,
+            checkpoint=checkpoint,
         )
         p = expand(found.permutation)
         return replace(found, permutation=p, cost=instance.cost(p), elapsed=perf_counter() - begin)
@@ -152,17 +156,23 @@ def solve(
     )
     record = Record(instance, begin, deadline, target, callback)
     portfolio = Portfolio(plan, record, bool(polish), None if deadline is None else time_limit)
+    if checkpoint is not None:
+        keeper = portfolio.keeper = Keeper(checkpoint, portfolio, x0, seed)
+        keeper.resume(portfolio, same_seed=rng is not None)
+        seed = keeper.seed
     try:
-        if known is not None:
+        if known is not None and record.best is None:
             record.keep(record.offer(known, polish=bool(polish)))
         record.status = record.reached()
         if record.status is None:
             hands = workers if workers is None or isinstance(workers, Executor) else int(workers)
-            with Crew(instance, hands, deadline, record.glimpse, faces=bool(faces), polish=bool(polish)) as crew:
+            with Crew(instance, hands, deadline, portfolio.found, faces=bool(faces), polish=bool(polish)) as crew:
                 portfolio.run(crew)
     except KeyboardInterrupt:
         record.status = QAPStatus.INTERRUPTED
     status = record.end()
+    if portfolio.keeper is not None:
+        portfolio.keeper.write(portfolio, now=True)
     if record.best is None:
         raise KeyboardInterrupt
     at = record.point
@@ -179,7 +189,7 @@ def solve(
         moves=record.moves,
         duplicates=record.duplicates,
         seed=seed,
-        elapsed=perf_counter() - begin,
+        elapsed=record.seconds(),
     )
 
 

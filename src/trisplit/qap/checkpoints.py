@@ -1,0 +1,154 @@
+"""Checkpoints of a search: one file from which it goes on as if nothing had happened.
+
+The file is that of `trisplit.checkpoint`. It holds the search as it was after the last start or round of islands, and
+the best permutation of all, which may be newer. Costs are computed again when it is read.
+"""
+
+import os
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from threading import Lock
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trisplit import checkpoint
+from trisplit.qap.bounds import LowerBound
+from trisplit.qap.memetic import Population
+from trisplit.qap.record import Point, QAPTraceRow
+
+if TYPE_CHECKING:
+    from trisplit.qap.portfolio import Portfolio
+
+INTERVAL = 0.5  # seconds between two files at least
+COUNTS = ("starts", "kicks", "restarts", "moves", "duplicates")
+TURNS = ("round", "gained", "next_faces", "bounded")
+Content = tuple[dict, dict[str, np.ndarray]]
+
+
+class Keeper:
+    """Writes a search to its file, and reads it back.
+
+    Parameters
+    ----------
+    path : path of the file
+    portfolio : Portfolio
+        The search, before it has begun.
+    x0 : array or None
+        What it was asked to begin with.
+    seed : int or None
+        What the result is to tell.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike, portfolio: "Portfolio", x0: np.ndarray | None, seed: int | None
+    ) -> None:
+        plan, self.path, self.seed = portfolio.plan, Path(path), seed
+        self.identity = {
+            "kind": "qap.solve",
+            "A, B, C": portfolio.record.instance.sha256(),
+            "starts": plan.starts,
+            "max_iter": plan.max_iter,
+            "polish": portfolio.polish,
+            "faces": plan.faces,
+            "x0": checkpoint.describe(None if x0 is None else np.asarray(x0)),
+        }
+        self.random = [plan.seed.entropy, list(plan.seed.spawn_key)]
+        self.content: Content | None = None
+        self.last = -INTERVAL
+        self.lock = Lock()
+
+    def resume(self, portfolio: "Portfolio", *, same_seed: bool) -> None:
+        """Put the search to where the file says, if there is one; refuse the file of another search."""
+        if not self.path.exists():
+            return
+        _, info, arrays = checkpoint.read(self.path, np.zeros(0))
+        now = {**self.identity, "rng": self.random} if same_seed else self.identity
+        checkpoint.require_same(self.path, {**info["identity"], "rng": info.get("random")}, now)
+        self.random, self.seed = info["random"], info["seed"]
+        portfolio.plan.seed = np.random.SeedSequence(self.random[0], spawn_key=tuple(self.random[1]))
+        restore(portfolio, info, arrays)
+
+    def keep(self, portfolio: "Portfolio", *, now: bool = False) -> None:
+        """Remember the search as it is between two tasks, and write it if the last time was some time ago."""
+        with self.lock:
+            self.content = described(portfolio)
+        self.write(portfolio, now=now)
+
+    def write(self, portfolio: "Portfolio", *, now: bool = False) -> None:
+        """Write what was remembered, with the best permutation known by now; from any thread."""
+        with self.lock:
+            if self.content is None or (not now and perf_counter() - self.last < INTERVAL):
+                return
+            info, arrays = self.content
+            best = portfolio.record.best_by_now()
+            if best is not None:
+                arrays = {**arrays, "best": best.permutation}
+            always = {"identity": self.identity, "random": self.random, "seed": self.seed}
+            try:
+                checkpoint.write(self.path, {}, {**info, **always, "elapsed": portfolio.record.seconds()}, arrays)
+            except OSError as error:  # the file before is still whole
+                text = f"checkpoint {self.path} was not written ({error}); the run goes on, free some space"
+                warnings.warn(text, RuntimeWarning, stacklevel=2)
+            self.last = perf_counter()
+
+
+def described(portfolio: "Portfolio") -> Content:
+    """Return a search between two tasks as numbers that JSON knows, and arrays."""
+    record, bound = portfolio.record, portfolio.record.bound
+    arrays: dict[str, np.ndarray] = {"seen": np.array(sorted(record.seen), np.uint64)}
+    info: dict = {
+        "counts": {name: getattr(record, name) for name in COUNTS},
+        "turns": {name: getattr(portfolio, name) for name in TURNS},
+        "trace": [list(row) for row in record.rows],
+        "rounded": portfolio.plan.rounded,
+        "bound": None if bound is None else [bound.value, bound.method, bound.certificate, bound.seconds],
+        "point": None,
+        "islands": [],
+    }
+    if record.best is not None:
+        arrays["best"] = record.best.permutation
+    if record.point is not None:
+        info["point"] = [record.point.cost, record.point.iterations]
+        arrays["point"] = record.point.z
+    arrays["pool"] = stacked(member.permutation for member in record.pool)
+    for i, population in enumerate(portfolio.islands):
+        info["islands"].append([population.stagnant, population.generations, population.random])
+        arrays[f"members.{i}"] = stacked(member.permutation for member in population.members)
+        arrays[f"waiting.{i}"] = stacked(population.waiting)
+        arrays[f"immigrants.{i}"] = stacked(portfolio.immigrants[i])
+    return info, arrays
+
+
+def restore(portfolio: "Portfolio", info: dict, arrays: dict[str, np.ndarray]) -> None:
+    """Put a search back to where it was."""
+    record = portfolio.record
+    for name in COUNTS:
+        setattr(record, name, info["counts"][name])
+    for name in TURNS:
+        setattr(portfolio, name, info["turns"][name])
+    record.rows = [QAPTraceRow(*row) for row in info["trace"]]
+    record.seen = set(arrays["seen"].tolist())
+    record.earlier = info["elapsed"]
+    portfolio.plan.rounded = info["rounded"]
+    if info["bound"] is not None:
+        record.bound = LowerBound(*info["bound"])
+    if info["point"] is not None:
+        cost, iterations = info["point"]
+        record.point = Point(cost, arrays["point"], iterations)
+    record.pool = [record.rated(p) for p in arrays["pool"]]
+    for i, (stagnant, generations, random) in enumerate(info["islands"]):
+        members = tuple(record.rated(p) for p in arrays[f"members.{i}"])
+        waiting = tuple(arrays[f"waiting.{i}"])
+        portfolio.islands.append(Population(members, waiting, stagnant, generations, random))
+        portfolio.immigrants.append(list(arrays[f"immigrants.{i}"]))
+    if "best" in arrays:
+        record.offer(arrays["best"])
+
+
+def stacked(permutations: Iterable[np.ndarray]) -> np.ndarray:
+    """Return permutations as rows of an array, which may have none."""
+    rows = list(permutations)
+    return np.array(rows, np.int64) if rows else np.zeros((0, 0), np.int64)

@@ -1,0 +1,170 @@
+"""The portfolio: right answers on small and odd problems, bounds that hold, and the same answer by any workers."""
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from itertools import permutations
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import trisplit as ts
+from trisplit.qap import Instance, QAPStatus, load, portfolio, solve
+from trisplit.verify import proven_bound
+
+TAI20A = Instance("tai20a", load("tai20a").A, load("tai20a").B)  # without known values: nothing ends a search early
+
+
+def least(instance):
+    """The smallest cost of all permutations, in Python integers or in float64."""
+    A, B, n = instance.A, instance.B, instance.n
+    C = np.zeros((n, n), A.dtype) if instance.C is None else instance.C
+    if A.dtype.kind == "i" and max(abs(int(M.min())) + abs(int(M.max())) for M in (A, B, C)) > 10**6:
+        A, B, C = (M.astype(object) for M in (A, B, C))
+    p = np.array(list(permutations(range(n)))).T
+    costs = sum(C[i, p[i]] + sum(A[i, j] * B[p[i], p[j]] for j in range(n)) for i in range(n))
+    return min(costs.tolist())
+
+
+def members(res):
+    return [row.member for row in res.trace]
+
+
+# Right answers
+
+
+@st.composite
+def problems(draw):
+    """Up to 8 rows, odd in every way: zeros, equal entries, duplicate rows, negative, huge and decimal numbers."""
+    n = draw(st.integers(1, 8 if draw(st.booleans()) else 5))
+    size = draw(st.sampled_from([0, 1, 9, 10**6, 10**12]))
+    whole = st.integers(-size, size)
+    elements = draw(st.sampled_from([whole, st.integers(0, 1), st.just(size), whole.map(lambda k: k / 100)]))
+    A, B, C = (draw(arrays(np.float64, (n, n), elements=elements.map(float))) for _ in range(3))
+    if not any(np.any(M != np.round(M)) for M in (A, B, C)):
+        A, B, C = (M.astype(np.int64) for M in (A, B, C))
+    if draw(st.booleans()):
+        A[-1] = A[0]
+    if draw(st.booleans()):
+        A, B = A + A.T, B + B.T
+    return Instance("odd", A, B, C=draw(st.sampled_from([None, C])))
+
+
+@settings(deadline=None, max_examples=60)
+@given(problems(), st.integers(0, 2**32 - 1))
+def test_small_problems_are_solved(instance, seed):
+    res = solve(instance, starts=1, workers=1, rng=seed)
+    best = least(instance)
+    if isinstance(best, int):
+        assert res.cost == res.lower_bound == best
+        assert res.status is QAPStatus.OPTIMAL
+    else:
+        rounding = 1e-13 * (
+            np.abs(instance.A).sum() * np.abs(instance.B).max()
+            + (0 if instance.C is None else np.abs(instance.C).sum())
+        )
+        assert res.cost == pytest.approx(best, abs=rounding)
+        assert res.lower_bound <= res.cost + rounding
+    assert proven_bound(instance.A, instance.B, instance.C, res.bound.certificate) == res.lower_bound
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([3, 10**12]), st.booleans())
+def test_islands_solve_problems_that_are_too_large_to_enumerate(seed, size, linear):
+    A, B, C = np.random.default_rng(seed).integers(-size, size, (3, 8, 8), endpoint=True)
+    instance = Instance("eight", A, B, C=C if linear else None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(portfolio, "ROWS", 0)
+        res = solve(instance, starts=3, workers=1, rng=seed)
+    assert {"kicks", "long walks"} <= set(members(res)) or res.status is QAPStatus.OPTIMAL
+    assert res.cost == ts.qap.lower_bound(instance, method="enumeration").value
+
+
+@pytest.mark.parametrize(
+    "name", ["chr12a", "esc32e", "had20", "kra30a", "lipa40a", "nug25", "scr20", "ste36b", "tai64c"]
+)
+def test_best_known_values_are_found(name):
+    res = solve(load(name), time_limit=20, rng=1)
+    assert res.status is QAPStatus.OPTIMAL
+    assert res.cost == load(name).best_known
+    assert res.lower_bound <= res.cost
+
+
+# Bounds
+
+
+def test_a_bound_may_end_the_search():
+    lipa = load("lipa20b")
+    res = solve(Instance("unknown", lipa.A, lipa.B), time_limit=60, rng=0)
+    assert (res.status, res.cost) == (QAPStatus.OPTIMAL, lipa.best_known)
+    assert (res.bound.method, res.bound_gap) == ("gilmore-lawler", 0.0)
+    assert proven_bound(lipa.A, lipa.B, None, res.bound.certificate) == res.cost
+
+
+@pytest.mark.parametrize("name", ["esc16a", "had12", "tai20a", "bur26a", "nug30", "sko100a"])
+def test_bounds_hold(name):
+    instance = load(name)
+    res = solve(Instance(name, instance.A, instance.B), time_limit=1.0, rng=0)
+    assert res.lower_bound <= instance.best_known <= res.cost
+    assert 0.0 <= res.bound_gap == (res.cost - res.lower_bound) / res.cost
+    assert "bound" in members(res)
+    assert [row.bound for row in res.trace if row.bound is not None][-1] == res.lower_bound
+    assert proven_bound(instance.A, instance.B, None, res.bound.certificate) == res.lower_bound
+
+
+# The same answer
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return solve(TAI20A, starts=8, rng=3, workers=1)
+
+
+@pytest.mark.parametrize("workers", [2, 3, None])
+def test_islands_do_not_depend_on_the_workers(alone, workers):
+    res = solve(TAI20A, starts=8, rng=3, workers=workers)
+    assert np.array_equal(res.permutation, alone.permutation)
+    assert [row[:2] + row[3:5] for row in res.trace] == [row[:2] + row[3:5] for row in alone.trace]
+    assert (res.moves, res.restarts, res.duplicates) == (alone.moves, alone.restarts, alone.duplicates)
+    assert {"start", "kicks", "long walks", "kick", "bound"} == set(members(alone))
+
+
+@pytest.mark.parametrize("pool", [ThreadPoolExecutor, lambda k: ProcessPoolExecutor(k, get_context("spawn"))])
+def test_islands_may_live_with_any_executor(alone, pool):
+    with pool(2) as executor:
+        res = solve(TAI20A, starts=8, rng=3, workers=executor)
+    assert np.array_equal(res.permutation, alone.permutation)
+    assert [row.cost for row in res.trace] == [row.cost for row in alone.trace]
+
+
+def test_more_cores_more_islands_where_the_clock_has_a_say():
+    res = solve(TAI20A, time_limit=1.0, rng=3, workers=4)
+    rounds = members(res)
+    assert rounds.count("kicks") > rounds.count("kick")
+    assert res.elapsed < 1.2
+
+
+# Options
+
+
+def test_what_was_found_before_joins_the_islands():
+    known = load("tai50a").solution
+    res = solve(load("tai50a"), x0=known, time_limit=0.5, rng=0)
+    assert res.cost <= load("tai50a").best_known
+    assert res.elapsed < 0.7
+
+
+def test_a_target_ends_a_round():
+    instance = load("tai60a")
+    target = int(1.03 * instance.best_known)
+    res = solve(instance, target=target, time_limit=30, rng=0)
+    assert res.status is QAPStatus.TARGET
+    assert res.cost <= target
+    assert res.elapsed < 10
+
+
+def test_all_equal_entries():
+    res = solve(np.full((20, 20), 3), np.full((20, 20), 5), rng=0)
+    assert (res.cost, res.status) == (20 * 20 * 15, QAPStatus.OPTIMAL)
