@@ -85,7 +85,7 @@ class Keeper:
             info, arrays = self.content
             best = portfolio.record.best_by_now()
             if best is not None:
-                arrays = {**arrays, "best": best.permutation}
+                arrays = {**arrays, "newest": best.permutation}
             always = {"identity": self.identity, "random": self.random, "seed": self.seed}
             try:
                 checkpoint.write(self.path, {}, {**info, **always, "elapsed": portfolio.record.seconds()}, arrays)
@@ -146,6 +146,10 @@ def restore(portfolio: "Portfolio", info: dict, arrays: dict[str, np.ndarray]) -
         portfolio.immigrants.append(list(arrays[f"immigrants.{i}"]))
     if "best" in arrays:
         record.offer(arrays["best"])
+    if "newest" in arrays:  # from a round that will be done again: until then, it counts if the time is over
+        record.glimpsed = record.rated(arrays["newest"])
+        if portfolio.plan.starts is None:
+            record.best = record.best_by_now()
 
 
 def stacked(permutations: Iterable[np.ndarray]) -> np.ndarray:

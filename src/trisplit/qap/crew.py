@@ -1,7 +1,7 @@
 """Whoever runs the tasks of a search: this thread, threads, or anybody's executor.
 
 A task depends on the instance and on itself alone, so it may run anywhere, and again if its worker is lost. Outcomes
-are taken in the order of their numbers where that is asked for, so the answer does not depend on who ran what, and when.
+are taken in the order of the tasks where that is asked for, so the answer does not depend on who ran what, and when.
 """
 
 import os

@@ -4,8 +4,8 @@
 2. Islands: memetic searches by different recipes, in rounds of a fixed number of moves. After some rounds each island
    gets the best permutation of another one. Now and then a permutation of theirs is kicked and improved on faces of the
    polytope, and what comes out joins an island; more often while that gives better permutations.
-3. Lower bounds: a cheap one after the first start; a strong one when the islands have not found anything better for long, or
-   when most of the time is over.
+3. Lower bounds: a cheap one after the first start; a strong one when the islands have not found anything better for
+   long, or when most of the time is over.
 
 Without a time limit all of it depends on the seed and on numbers of iterations alone: who runs a task, and when, makes
 no difference.
