@@ -38,7 +38,8 @@ class Way:
     forbidden : array of bool, or None
         True at forbidden pairs of the inner problem; None if there are none.
     known : array of int, or None
-        With forbidden pairs, an allowed permutation of the inner problem: all that cost no more are allowed, too.
+        With forbidden pairs, an allowed permutation of the inner problem: all that cost no more are allowed, too. So
+        the best of what a search has found and this one is allowed.
     """
 
     whole: Instance
@@ -135,7 +136,7 @@ def constrained(
     >>> from trisplit import qap
     >>> nug12 = qap.load("nug12")
     >>> inner, way = constrained(nug12.A[:9, :9], nug12.B, fixed={0: 4}, forbidden=[(1, 0), (2, 0)])
-    >>> p = way(qap.swap_descent(inner, way.repaired(range(11))))
+    >>> p = way(min(qap.swap_descent(inner, range(11)), way.known, key=inner.cost))
     >>> inner.n, len(p), int(p[0]), bool(p[1] == 0), inner.cost(way.restrict(p)) == way.cost(p)
     (11, 9, 4, False, True)
     """
