@@ -1,6 +1,7 @@
 """Quadratic assignment: bundled QAPLIB instances, the certified relaxation, relax-and-round, and lower bounds."""
 
 from trisplit.qap.bounds import LowerBound, lower_bound
+from trisplit.qap.constraints import Way, constrained
 from trisplit.qap.fixed import Expansion, reduced
 from trisplit.qap.instance import Instance
 from trisplit.qap.memetic import KICKS, LONG_WALKS, MemeticSearch
@@ -24,6 +25,8 @@ __all__ = [
     "QAPStatus",
     "QAPTraceRow",
     "Tangent",
+    "Way",
+    "constrained",
     "initial_point",
     "load",
     "lower_bound",

@@ -90,13 +90,13 @@ def reduced(A: Matrices, B: np.ndarray | None, C: np.ndarray | None, fixed: Fixe
     True
     """
     whole = as_instance(A, B, C)
-    if is_sparse(whole.A) or is_sparse(whole.B):
-        whole = replace(whole, A=as_dense(whole.A), B=as_dense(whole.B))
     pairs = as_pairs(fixed, whole.n, name="fixed")[: whole.n - 1]
     everything = np.arange(whole.n)
     expand = Expansion(pairs, np.setdiff1d(everything, pairs[:, 0]), np.setdiff1d(everything, pairs[:, 1]))
     if not len(pairs):
         return whole, expand
+    if is_sparse(whole.A) or is_sparse(whole.B):
+        whole = replace(whole, A=as_dense(whole.A), B=as_dense(whole.B))
     smaller = Instance(
         whole.name,
         whole.A[np.ix_(expand.rows, expand.rows)],
@@ -109,8 +109,10 @@ def reduced(A: Matrices, B: np.ndarray | None, C: np.ndarray | None, fixed: Fixe
     return smaller, expand
 
 
-def as_pairs(fixed: Fixed, n: int, *, name: str) -> NDArray[np.int64]:
+def as_pairs(fixed: Fixed, n: int, *, name: str, rows: int | None = None) -> NDArray[np.int64]:
     """Return (row, column) pairs as an (m, 2) array sorted by row, or raise an `InputError` that names the argument.
+
+    No row and no column may occur twice. There are n columns, and n rows unless `rows` says otherwise.
 
     Examples
     --------
@@ -118,22 +120,32 @@ def as_pairs(fixed: Fixed, n: int, *, name: str) -> NDArray[np.int64]:
     array([[1, 3],
            [4, 0]])
     """
-    pairs = as_array(list(fixed.items()) if isinstance(fixed, Mapping) else fixed, name)
+    shape = (n if rows is None else rows, n)
+    pairs = in_range(list(fixed.items()) if isinstance(fixed, Mapping) else fixed, shape, name=name)
+    for column, label in enumerate(("row", "column")):
+        numbers, counts = np.unique(pairs[:, column], return_counts=True)
+        if len(pairs) and counts.max() > 1:
+            twice = numbers[counts.argmax()]
+            raise InputError(f"`{name}` must not repeat, got {label} {twice} more than once; keep one of its pairs")
+    return pairs[np.argsort(pairs[:, 0])]
+
+
+def in_range(value: ArrayLike, shape: tuple[int, int], *, name: str) -> NDArray[np.int64]:
+    """Return places in a matrix of that shape as an (m, 2) array, or raise an `InputError` that names the argument."""
+    pairs = as_array(value, name)
     if pairs.size == 0 and pairs.shape in ((0,), (0, 2)):
         return np.empty((0, 2), dtype=np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise InputError(f"`{name}` must have shape (m, 2), got {pairs.shape}; list [row, column] pairs")
     if pairs.dtype.kind not in "iu":
         raise InputError(f"`{name}` must hold integers, got dtype {pairs.dtype}; convert it with `.astype(int)`")
-    outside = pairs[(pairs < 0) | (pairs >= n)]
-    if outside.size:
-        raise InputError(f"`{name}` must be 0-based, below {n}, got {outside[0]}; use numbers 0 .. {n - 1}")
-    for column, label in enumerate(("row", "column")):
-        numbers, counts = np.unique(pairs[:, column], return_counts=True)
-        if counts.max() > 1:
-            twice = numbers[counts.argmax()]
-            raise InputError(f"`{name}` must not repeat, got {label} {twice} more than once; keep one of its pairs")
-    return pairs[np.argsort(pairs[:, 0])].astype(np.int64)
+    for numbers, end, label in zip(pairs.T, shape, ("rows", "columns"), strict=True):
+        outside = numbers[(numbers < 0) | (numbers >= end)]
+        if outside.size:
+            raise InputError(
+                f"`{name}` must have {label} counted from 0, below {end}, got {outside[0]}; use numbers 0 .. {end - 1}"
+            )
+    return pairs.astype(np.int64)
 
 
 def _linear_term(whole: Instance, expand: Expansion) -> np.ndarray:

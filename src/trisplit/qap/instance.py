@@ -75,12 +75,12 @@ class Instance:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise InputError(f"`name` must be a string, got {type(self.name).__name__}; pass `str(name)`")
-        self._set("A", _as_matrix(self.A, "A"))
-        self._set("B", _as_matrix(self.B, "B", like=self.A))
+        self._set("A", as_matrix(self.A, "A"))
+        self._set("B", as_matrix(self.B, "B", like=self.A))
         if self.C is not None:
             if is_sparse(self.C):
                 raise InputError("`C` must be dense, got a sparse matrix; pass `C.toarray()`")
-            self._set("C", _as_matrix(self.C, "C", like=self.A))
+            self._set("C", as_matrix(self.C, "C", like=self.A))
         for label in ("best_known", "lower_bound"):
             self._set(label, _as_value(getattr(self, label), label))
         self._check_values()
@@ -189,7 +189,9 @@ class Instance:
         return digest.hexdigest()
 
 
-def as_permutation(permutation: ArrayLike, n: int, *, name: str = "permutation") -> NDArray[np.int64]:
+def as_permutation(
+    permutation: ArrayLike, n: int, *, name: str = "permutation", rows: int | None = None
+) -> NDArray[np.int64]:
     """Return a read-only int64 copy of a permutation of 0 .. n-1, or raise `InputError`.
 
     Parameters
@@ -200,10 +202,12 @@ def as_permutation(permutation: ArrayLike, n: int, *, name: str = "permutation")
         Its length.
     name : str
         The argument that an error names.
+    rows : int, optional
+        The length, if there are fewer rows than columns: every number at most once.
 
     Returns
     -------
-    ndarray of int64, shape (n,)
+    ndarray of int64, shape (n,) or (rows,)
 
     Examples
     --------
@@ -211,21 +215,22 @@ def as_permutation(permutation: ArrayLike, n: int, *, name: str = "permutation")
     >>> as_permutation([2, 0, 1], 3)
     array([2, 0, 1])
     """
-    array = as_array(permutation, name)
-    if array.ndim != 1 or array.size != n:
-        raise InputError(f"`{name}` must have shape ({n},), got {array.shape}; list the image of every row of A")
+    array, rows = as_array(permutation, name), n if rows is None else rows
+    once = f"use every number 0 .. {n - 1} {'once' if rows == n else 'at most once'}"
+    if array.ndim != 1 or array.size != rows:
+        raise InputError(f"`{name}` must have shape ({rows},), got {array.shape}; list the image of every row of A")
     if array.dtype.kind not in "iu":
         raise InputError(f"`{name}` must hold integers, got dtype {array.dtype}; convert it with `.astype(int)`")
     outside = array[(array < 0) | (array >= n)]
     if outside.size:
         shift = "; it looks 1-based: subtract 1" if array.min() == 1 and array.max() == n else ""
-        remedy = shift or f"; use every number 0 .. {n - 1} once"
+        remedy = shift or f"; {once}"
         raise InputError(f"`{name}` must be 0-based, below {n}, got {outside[0]}{remedy}")
     p = np.array(array, dtype=np.int64)
     counts = np.bincount(p, minlength=n)
     if counts.max() > 1:
         twice = int(counts.argmax())
-        raise InputError(f"`{name}` must not repeat, got {twice} more than once; use every number 0 .. {n - 1} once")
+        raise InputError(f"`{name}` must not repeat, got {twice} more than once; {once}")
     p.setflags(write=False)
     return p
 
@@ -241,7 +246,7 @@ def as_array(value: ArrayLike, name: str) -> np.ndarray:
         ) from error
 
 
-def _as_matrix(value: ArrayLike, name: str, *, like: Matrix | None = None) -> Matrix:
+def as_matrix(value: ArrayLike, name: str, *, like: Matrix | None = None) -> Matrix:
     """Return a read-only, square, finite int64 or float64 copy, of the shape of `like`; sparse if it came so."""
     array: Matrix = value if is_sparse(value) else as_array(value, name)  # pyright: ignore[reportAssignmentType]
     if array.dtype.kind not in "biuf":

@@ -218,15 +218,16 @@ def _precision(dtype: type | str | None) -> np.dtype:
     return precision
 
 
-def as_point(x0: np.ndarray, n: int) -> np.ndarray:
-    """Return a starting point as a floating matrix, or raise an `InputError`."""
+def as_point(x0: np.ndarray, n: int, *, rows: int | None = None) -> np.ndarray:
+    """Return a starting point as a floating matrix of n columns and `rows`, or n, rows, or raise an `InputError`."""
+    shape = (n if rows is None else rows, n)
     try:
         X = as_floating(x0)
     except (TypeError, ValueError) as error:
         came = f"`x0` must be a matrix of real numbers, got {type(x0).__name__} ({error})"
         raise InputError(f"{came}; see `initial_point`") from error
-    if X.shape != (n, n):
-        raise InputError(f"`x0` must have shape ({n}, {n}), got {X.shape}; see `initial_point`")
+    if X.shape != shape:
+        raise InputError(f"`x0` must have shape {shape}, got {X.shape}; see `initial_point`")
     if not all_finite(X):
         raise InputError("`x0` holds NaN or inf; start from finite numbers, see `initial_point`")
     return X
