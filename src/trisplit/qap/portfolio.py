@@ -35,10 +35,8 @@ ISLAND_KEY, FACES_KEY = 2**31, 2**31 + 1  # of seeds; starts have the numbers be
 # A cheap bound takes about so many seconds times n^3, and may take this share of the time.
 CHEAP, CHEAP_SHARE = 1e-8, 0.05
 BOUND_SHARE = 0.1  # of the time, for a strong bound at the end
-STAGNANT, PATIENCE = (
-    30,
-    3.0,
-)  # rounds without gain, and times the rounds before: then a bound gets half of the time left
+# After so many rounds without gain, and this times the rounds before, a bound gets half of the time that is left.
+STAGNANT, PATIENCE = 30, 3.0
 MIN_SECONDS = 0.05  # for a bound
 
 
@@ -126,7 +124,8 @@ class Portfolio:
         assert isinstance(outcome, Outcome)
         if outcome.rounded is not None:
             self.plan.rounded.append(outcome.rounded)
-        over = record.take_start(outcome, kicked=task.incumbent is not None, polish=self.polish)
+        found = record.take_start(outcome, kicked=task.incumbent is not None, polish=self.polish)
+        over = record.status is not None
         if before is None:
             over = self.cheap_bound() or over
         if not self.islands:
@@ -134,7 +133,7 @@ class Portfolio:
         if self.islands:  # it was a kick
             if record.best is not before:
                 self.next_faces, self.gained = self.round + 1, self.round
-            self.immigrants[self.round % len(self.islands)].append(record.latest.permutation)
+            self.immigrants[self.round % len(self.islands)].append(found.permutation)
         return over
 
     # Islands

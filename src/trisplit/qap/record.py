@@ -153,7 +153,6 @@ class Record:
         self.rows: list[QAPTraceRow] = []
         self.seen: set[int] = set()  # digests of permutations
         self.earlier = 0.0  # seconds in runs before this one
-        self.latest: Member | None = None  # of the starts and kicks
         self.starts = self.kicks = self.restarts = self.moves = self.duplicates = 0
         self.status: QAPStatus | None = None
 
@@ -183,8 +182,8 @@ class Record:
         if outcome.point is not None and (self.point is None or cost < self.point.cost):
             self.point = Point(cost, outcome.point, outcome.iterations)
 
-    def take_start(self, outcome: Outcome, *, kicked: bool, polish: bool) -> bool:
-        """Add the outcome of a start or a kick, and say whether the search is over."""
+    def take_start(self, outcome: Outcome, *, kicked: bool, polish: bool) -> Member:
+        """Add the outcome of a start or a kick, and return what exchanges have made of it."""
         self.starts += not kicked
         self.kicks += kicked
         self.restarts += outcome.restarts
@@ -193,9 +192,9 @@ class Record:
         label = int.from_bytes(blake2b(found.permutation.tobytes(), digest_size=8).digest())
         self.duplicates += label in self.seen
         self.seen.add(label)
-        self.latest = found
         self.keep(found)
-        return self.add_row("kick" if kicked else "start", found.cost)
+        self.add_row("kick" if kicked else "start", found.cost)
+        return found
 
     def keep(self, found: Member) -> None:
         """Add to the permutations for the populations."""

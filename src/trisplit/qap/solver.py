@@ -1,23 +1,23 @@
-"""Solve a quadratic assignment problem by relax-and-round from several starts, [YMS21] section 5, and on faces."""
+"""Solve a quadratic assignment problem: relax and round, [YMS21] section 5, improve, and bound from below."""
 
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import replace
 from math import isnan
 from numbers import Real
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trisplit.errors import InputError
 from trisplit.qap.checkpoints import Keeper
+from trisplit.qap.constraints import Way, constrained
 from trisplit.qap.crew import Crew, check_workers
-from trisplit.qap.fixed import Fixed, reduced
-from trisplit.qap.instance import as_permutation
+from trisplit.qap.fixed import Fixed
 from trisplit.qap.portfolio import Portfolio
 from trisplit.qap.record import QAPResult, QAPStatus, QAPTraceRow, Record
-from trisplit.qap.relaxation import Matrices, as_instance, as_point, certified, check_size
+from trisplit.qap.relaxation import Matrices, certified, check_size
 from trisplit.qap.search import Plan
 from trisplit.solve import Rng, as_generator, check_callback, check_options
 
@@ -42,6 +42,7 @@ def solve(
     target: float | None = None,
     x0: np.ndarray | None = None,
     fixed: Fixed | None = None,
+    forbidden: ArrayLike | None = None,
     faces: bool = True,
     workers: int | Executor | None = None,
     rng: Rng = None,
@@ -51,23 +52,26 @@ def solve(
     """Look for a permutation p with a small cost sum_ij A[i,j] B[p[i],p[j]] (+ sum_i C[i,p[i]]).
 
     Every start relaxes the problem to the Birkhoff polytope, goes to a certified stationary point by three operator
-    splitting from a random point, and rounds it to the nearest permutation. From there the splitting restarts on random
-    faces of the polytope, where all but 6 or 12 rows stay in place, until twice as many restarts as there are rows have
-    been in vain; with `polish`, pairs are exchanged until no exchange helps. The best permutation of all is returned.
+    splitting from a random point, rounds it to the nearest permutation, and exchanges pairs until none helps. What the
+    starts have found is the first population of two memetic tabu searches, which tell each other of their best; now and
+    then a permutation of theirs is improved by splittings on faces of the polytope. A lower bound says how far the
+    answer can be from the optimum. `trace` tells who has contributed what.
 
     Parameters
     ----------
     A, B : arrays of shape (n, n), or an `Instance` in place of A
-    C : array of shape (n, n), optional
+        A may be smaller than B: its rows then go to different rows of B, and some of these stay free.
+    C : array of the shape (rows of A, rows of B), optional
         Linear costs.
     starts : int, optional
-        10 if left out; without end (until `time_limit`) if a time limit is given. Then only the best 15 % of the
-        starts go on to faces, and about every fifth start is replaced by a kick: the best permutation, changed on a
-        large face, is the next to be improved.
+        10 if left out; each is followed by one round of both memetic searches later. If a time limit is given and this
+        is left out, up to 10 starts in a twentieth of the time, then rounds without end.
     polish : bool
-        Whether to improve what each start has found by exchanges of pairs; without end, only what is new best.
+        Whether to exchange pairs, and to go on to the memetic searches. Without, the starts go on to faces of the
+        polytope; without end, only the best 15 % of them do, and about every fifth start is replaced by a kick: the
+        best permutation, changed on a large face, is the next to be improved.
     time_limit : float, optional
-        In seconds.
+        In seconds. A tenth of it is for a lower bound, more if nothing better is found for long.
     max_iter : int, optional
         Iterations of each start on the relaxed problem. If left out, a start ends at a relative error of 1e-5, or after
         2,000 iterations; in a search without end after 100, or 50 up to 40 rows: the rounded permutations are hardly
@@ -75,20 +79,25 @@ def solve(
     target : float, optional
         Stop at this cost or below.
     x0 : array, optional
-        A permutation to improve on; or a matrix of shape (n, n), where the first start begins. The other starts begin
+        A permutation to improve on; or a matrix of the shape of C, where the first start begins. The other starts begin
         near the barycentre, see `starting_point`.
     fixed : mapping {row: column}, or array of int of shape (m, 2), optional
         Rows of A with the rows of B that they must go to; `x0` keeps them as well. `relaxation` is then that of the
         problem of the free rows, see `reduced`.
+    forbidden : array of int of shape (m, 2), or of bool of the shape of C, optional
+        Rows of A with rows of B that they must not go to: as pairs, or True where that is so.
     faces : bool
-        Whether to restart on faces; without, every start is relaxed and rounded, and no more.
+        Whether to use splittings on faces.
     workers : int or concurrent.futures.Executor, optional
         How many threads to use, all cores if left out; or an executor, such as that of a Dask or Ray cluster. What a
         worker that dies was doing is done again.
     rng : int or Generator, optional
         The same seed gives the same answer when stopped by starts and iterations, whatever the workers are.
     callback : callable, optional
-        Sees a `QAPTraceRow` after every start; a true return value stops.
+        Sees each `QAPTraceRow`; a true return value stops.
+    checkpoint : path, optional
+        Write the search there now and then, and resume from it if it exists and belongs to this search. A time limit
+        is one for each call.
 
     Returns
     -------
@@ -103,57 +112,17 @@ def solve(
     True
     """
     begin = perf_counter()
-    instance = as_instance(A, B, C)
-    if fixed is not None:
-        smaller, expand = reduced(instance, None, None, fixed)
-        known = None if x0 is None else expand.restrict(x0)
-        found = solve(
-            smaller,
-            starts=starts,
-            polish=polish,
-            time_limit=time_limit,
-            max_iter=max_iter,
-            target=target,
-            x0=known,
-            faces=faces,
-            workers=workers,
-            rng=rng,
-            callback=callback,
-            checkpoint=checkpoint,
-        )
-        p = expand(found.permutation)
-        return replace(found, permutation=p, cost=instance.cost(p), elapsed=perf_counter() - begin)
     check_options(tol=0.0, max_iter=1 if max_iter is None else max_iter, time_limit=time_limit)
-    if starts is not None and (isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1):
-        raise InputError(f"`starts` must be an integer >= 1, got {starts!r}; try {DEFAULT_STARTS}")
-    if target is not None and (isinstance(target, bool) or not isinstance(target, Real) or isnan(target)):
-        raise InputError(f"`target` must be a number, got {target!r}; None sets no target")
+    _check(starts, target, polish=polish, faces=faces)
     check_callback(callback)
     check_workers(workers)
-    check_size(instance)
-    for name, flag in (("polish", polish), ("faces", faces)):
-        if not isinstance(flag, bool | np.bool_):
-            raise InputError(f"`{name}` must be True or False, got {flag!r}; choose one")
-    if starts is None and time_limit is None:
-        starts = DEFAULT_STARTS
-    seed, generator = as_generator(rng)
-    point, known = _start(x0, instance.n)
-    endless = starts is None
-    seeds = generator.bit_generator.seed_seq
-    if not hasattr(seeds, "spawn"):
-        raise InputError("`rng` cannot spawn seeds; pass an integer or `np.random.default_rng(seed)`")
     deadline = None if time_limit is None or time_limit > FOR_EVER else begin + time_limit
-    if max_iter is None:
-        max_iter = MAX_ITERATIONS if not endless else ENDLESS_ITERATIONS if instance.n > SMALL else SMALL_ITERATIONS
-    plan = Plan(
-        seeds.spawn(1)[0],  # pyright: ignore[reportAttributeAccessIssue]
-        None if starts is None else int(starts),
-        max_iter,
-        TOL,
-        bool(faces),
-        point,
-        deadline,
-    )
+    instance, way = constrained(A, B, C, fixed=fixed, forbidden=forbidden, deadline=deadline)
+    check_size(instance)
+    point, known = _start(x0, way)
+    seed, generator = as_generator(rng)
+    count = None if starts is None and time_limit is not None else int(starts or DEFAULT_STARTS)
+    plan = _plan(generator, count, max_iter, point, deadline, n=instance.n, faces=bool(faces))
     record = Record(instance, begin, deadline, target, callback)
     portfolio = Portfolio(plan, record, bool(polish), None if deadline is None else time_limit)
     if checkpoint is not None:
@@ -161,8 +130,8 @@ def solve(
         keeper.resume(portfolio, same_seed=rng is not None)
         seed = keeper.seed
     try:
-        if known is not None and record.best is None:
-            record.keep(record.offer(known, polish=bool(polish)))
+        for permutation in known if record.best is None else ():
+            record.keep(record.offer(permutation, polish=bool(polish)))
         record.status = record.reached()
         if record.status is None:
             hands = workers if workers is None or isinstance(workers, Executor) else int(workers)
@@ -175,10 +144,10 @@ def solve(
         portfolio.keeper.write(portfolio, now=True)
     if record.best is None:
         raise KeyboardInterrupt
-    at = record.point
+    at, permutation = record.point, way(record.best.permutation)
     return QAPResult(
-        permutation=record.best.permutation,
-        cost=record.best.cost,
+        permutation=permutation,
+        cost=way.cost(permutation),
         best_known=instance.best_known,
         bound=record.bound,
         status=status,
@@ -193,10 +162,41 @@ def solve(
     )
 
 
-def _start(x0: np.ndarray | None, n: int) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Return x0 as a point to start from, or as a permutation."""
+def _check(starts: object, target: object, **flags: object) -> None:
+    """Raise an `InputError` for an option that means nothing."""
+    if starts is not None and (isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1):
+        raise InputError(f"`starts` must be an integer >= 1, got {starts!r}; try {DEFAULT_STARTS}")
+    if target is not None and (isinstance(target, bool) or not isinstance(target, Real) or isnan(target)):
+        raise InputError(f"`target` must be a number, got {target!r}; None sets no target")
+    for name, flag in flags.items():
+        if not isinstance(flag, bool | np.bool_):
+            raise InputError(f"`{name}` must be True or False, got {flag!r}; choose one")
+
+
+def _start(x0: np.ndarray | None, way: Way) -> tuple[np.ndarray | None, list[np.ndarray]]:
+    """Return x0 if it is a point to start from, and permutations of the inner problem that are known."""
+    known = [] if way.known is None else [way.known]
     if x0 is None:
-        return None, None
-    if np.ndim(x0) == 2:
-        return as_point(x0, n), None
-    return None, as_permutation(x0, n, name="x0")
+        return None, known
+    start = way.restrict(x0)
+    return (start, known) if start.ndim == 2 else (None, [start, *known])
+
+
+def _plan(
+    generator: np.random.Generator,
+    starts: int | None,
+    max_iter: int | None,
+    point: np.ndarray | None,
+    deadline: float | None,
+    *,
+    n: int,
+    faces: bool,
+) -> Plan:
+    """Return what the starts are to be."""
+    seeds = generator.bit_generator.seed_seq
+    if not hasattr(seeds, "spawn"):
+        raise InputError("`rng` cannot spawn seeds; pass an integer or `np.random.default_rng(seed)`")
+    if max_iter is None:
+        max_iter = MAX_ITERATIONS if starts is not None else ENDLESS_ITERATIONS if n > SMALL else SMALL_ITERATIONS
+    root = seeds.spawn(1)[0]  # pyright: ignore[reportAttributeAccessIssue]
+    return Plan(root, starts, max_iter, TOL, faces, point, deadline)
