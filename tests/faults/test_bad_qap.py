@@ -23,7 +23,7 @@ def message(function, *matrices, **arguments):
     [
         ((np.ones((2, 3)), EYE), "`A`", "(2, 3)"),
         ((np.ones(3), EYE), "`A`", "(3,)"),
-        ((np.eye(4), EYE), "`B`", "(3, 3)"),
+        ((EYE, np.ones((4, 3))), "`B`", "(4, 3)"),
         ((EYE * np.nan, EYE), "`A`", "nan at [0, 0]"),
         ((EYE, EYE / np.array([1, 1, 0.5]) + np.diag([0, 0, np.inf])), "`B`", "inf at [2, 2]"),
         ((EYE, EYE, np.ones(3)), "`C`", "(3,)"),

@@ -17,7 +17,6 @@ import numpy as np
 
 from trisplit.errors import InputError
 from trisplit.qap.episodes import Found, Outcome, Task, load_kernels, one_thread, run_episode
-from trisplit.qap.exchange_form import exchange_form
 from trisplit.qap.instance import Instance
 from trisplit.qap.islands import Walk, Walked, run_walk
 
@@ -56,8 +55,8 @@ class Crew:
         Of `time.perf_counter()`; tasks that an executor has not done by then are given up.
     found : callable
         Told of permutations as they come up, where that is possible, so that nothing is lost by an interrupt.
-    faces, polish : bool
-        Which compiled code will be needed.
+    faces : bool
+        Whether the first tasks need the compiled code for faces.
     """
 
     def __init__(
@@ -68,10 +67,9 @@ class Crew:
         found: Found,
         *,
         faces: bool,
-        polish: bool,
     ) -> None:
         self.instance, self.deadline, self.found = instance, deadline, found
-        self.faces, self.polish = faces, polish
+        self.faces = faces
         self.pool: Executor | None = workers if isinstance(workers, Executor) else None
         self.foreign = self.pool is not None
         self.slots = workers if isinstance(workers, int) else available_cores()
@@ -85,8 +83,6 @@ class Crew:
         self.stack.enter_context(one_thread())
         if self.pool is None and self.slots > 1:
             load_kernels(faces=self.faces)  # once, before several threads would all do it
-            if self.polish:
-                exchange_form(self.instance)
             self.pool = self.stack.enter_context(ThreadPoolExecutor(self.slots, thread_name_prefix="trisplit"))
             self.stack.callback(self.stop.set)  # before the pool waits for its threads
         return self

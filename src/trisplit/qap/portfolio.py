@@ -17,12 +17,14 @@ from time import perf_counter
 
 import numpy as np
 
+from trisplit.kernels import tabu
 from trisplit.qap.bounds import lower_bound
 from trisplit.qap.bounds.enumeration import ROWS, enumerate_all
 from trisplit.qap.bounds.integers import Integers
 from trisplit.qap.checkpoints import Keeper
 from trisplit.qap.crew import AnyOutcome, AnyTask, Crew
-from trisplit.qap.episodes import Outcome, Task
+from trisplit.qap.episodes import Outcome, Task, load_kernels
+from trisplit.qap.exchange_form import exchange_form
 from trisplit.qap.islands import ROLES, Walk, Walked, round_moves
 from trisplit.qap.memetic import Population
 from trisplit.qap.record import Record
@@ -140,6 +142,7 @@ class Portfolio:
 
     def settle(self, crew: Crew) -> None:
         """Begin with islands, whose first permutations are those of the starts."""
+        tabu.engine(exchange_form(self.record.instance).kind)  # here, before several threads would all load it
         count = len(ROLES) if self.plan.starts is not None else max(len(ROLES), crew.slots)
         first = [np.random.default_rng(derived(self.plan.seed, ISLAND_KEY, i)) for i in range(count)]
         known = [member.permutation for member in self.record.pool]
@@ -157,6 +160,7 @@ class Portfolio:
             self.immigrants[i] = []
         if self.plan.faces and self.round >= self.next_faces and self.n > 1:
             self.next_faces = self.round + FACES
+            load_kernels(faces=True)
             seed = derived(self.plan.seed, FACES_KEY, self.round)
             members = [member for population in self.islands for member in population.members]
             chosen = members[np.random.default_rng(seed).integers(len(members))].permutation

@@ -135,7 +135,7 @@ def solve(
         record.status = record.reached()
         if record.status is None:
             hands = workers if workers is None or isinstance(workers, Executor) else int(workers)
-            with Crew(instance, hands, deadline, portfolio.found, faces=bool(faces), polish=bool(polish)) as crew:
+            with Crew(instance, hands, deadline, portfolio.found, faces=bool(faces and not polish)) as crew:
                 portfolio.run(crew)
     except KeyboardInterrupt:
         record.status = QAPStatus.INTERRUPTED
