@@ -115,7 +115,7 @@ def described(portfolio: "Portfolio") -> Content:
         arrays["point"] = record.point.z
     arrays["pool"] = stacked(member.permutation for member in record.pool)
     for i, population in enumerate(portfolio.islands):
-        info["islands"].append([population.stagnant, population.generations, population.random])
+        info["islands"].append(population[2:])
         arrays[f"members.{i}"] = stacked(member.permutation for member in population.members)
         arrays[f"waiting.{i}"] = stacked(population.waiting)
         arrays[f"immigrants.{i}"] = stacked(portfolio.immigrants[i])
@@ -139,10 +139,10 @@ def restore(portfolio: "Portfolio", info: dict, arrays: dict[str, np.ndarray]) -
         cost, iterations = info["point"]
         record.point = Point(cost, arrays["point"], iterations)
     record.pool = [record.rated(p) for p in arrays["pool"]]
-    for i, (stagnant, generations, random) in enumerate(info["islands"]):
+    for i, rest in enumerate(info["islands"]):
         members = tuple(record.rated(p) for p in arrays[f"members.{i}"])
         waiting = tuple(arrays[f"waiting.{i}"])
-        portfolio.islands.append(Population(members, waiting, stagnant, generations, random))
+        portfolio.islands.append(Population(members, waiting, *rest))
         portfolio.immigrants.append(list(arrays[f"immigrants.{i}"]))
     if "best" in arrays:
         record.offer(arrays["best"])

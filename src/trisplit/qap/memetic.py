@@ -3,7 +3,8 @@
 A child keeps what its two parents have in common, takes the rest from either of them where that is possible, and is
 improved by `TabuSearch`. It replaces the worst of the population if it is better and its cost is new. After some
 generations without gain all but the best are shuffled in part and improved again, and random permutations take the
-places that are left. Two recipes that are good at different instances come along, `KICKS` and `LONG_WALKS`.
+places that are left; if that has been in vain for some times, the population dies out and a new one begins with random
+permutations. Two recipes that are good at different instances come along, `KICKS` and `LONG_WALKS`.
 
 A search depends on its seed and on the immigrants alone: how its moves are divided into steps makes no difference. In
 between two generations it is no more than a `Population`, which may be saved, or sent elsewhere to go on there.
@@ -26,6 +27,7 @@ from trisplit.qap.tabu import Rules, TabuSearch
 CHUNK_SECONDS = 0.01  # between two questions whether to stop
 STAGNANT = 20  # generations without a new member of the population that is better than all
 SHUFFLED = 0.5  # of the rows, in a mutation
+EXTINCT = 3  # mutations without a gain
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,14 @@ class Population(NamedTuple):
     waiting: tuple[np.ndarray, ...]
     stagnant: int
     generations: int
+    age: int  # generations since random permutations
+    mutations: int  # since the last gain; one of those before it counts
     random: dict  # the state of the bit generator
 
     @classmethod
     def first(cls, rng: np.random.Generator) -> "Population":
         """Return the empty population of a search with the random numbers of a generator."""
-        return cls((), (), 0, 0, dict(rng.bit_generator.state))
+        return cls((), (), 0, 0, 0, 0, dict(rng.bit_generator.state))
 
 
 class MemeticSearch:
@@ -102,13 +106,14 @@ class MemeticSearch:
         self.members: list[Member] = []  # best first
         self.waiting: list[np.ndarray] = []  # starts to be improved before children are
         self.started: Member | None = None  # what the walk under way began with
-        self.stagnant = self.generations = 0
+        self.stagnant = self.generations = self.age = self.mutations = 0
+        self.record: Member | None = None  # of populations that died out
         self.chunk = 1
 
     @property
     def best(self) -> Member:
         """The best permutation so far, that of an unfinished walk included."""
-        candidates = self.members[:1]
+        candidates = [*self.members[:1], *([] if self.record is None else [self.record])]
         if self.started is not None:
             candidates.extend((self.started, self._rated(self.search.permutation)))
         if not candidates:
@@ -118,7 +123,7 @@ class MemeticSearch:
 
     def reached(self, cost: float) -> bool:
         """Whether a permutation with this cost or a lower one is known; in float64 up to rounding."""
-        if self.members and self.members[0].cost <= cost:
+        if any(member.cost <= cost for member in (*self.members[:1], *([self.record] if self.record else []))):
             return True
         return self.started is not None and self.started.cost - self.search.gain <= cost
 
@@ -126,12 +131,13 @@ class MemeticSearch:
     def population(self) -> Population:
         """What there is between two generations."""
         random = dict(self.rng.bit_generator.state)
-        return Population(tuple(self.members), tuple(self.waiting), self.stagnant, self.generations, random)
+        counts = self.stagnant, self.generations, self.age, self.mutations
+        return Population(tuple(self.members), tuple(self.waiting), *counts, random)
 
     @population.setter
     def population(self, population: Population) -> None:
         self.members, self.waiting = list(population.members), list(population.waiting)
-        self.stagnant, self.generations = population.stagnant, population.generations
+        self.stagnant, self.generations, self.age, self.mutations = population[2:6]
         self.rng.bit_generator.state = population.random
 
     def elites(self, count: int | None = None) -> list[Member]:
@@ -179,7 +185,7 @@ class MemeticSearch:
         """Start the next walk: from what waits, from a random permutation, or from a child."""
         if self.waiting:
             p = self.waiting.pop(0)
-        elif self.generations < self.recipe.population:
+        elif self.age < self.recipe.population:
             p = self.rng.permutation(self.instance.n)
         elif len(self.members) == 1:
             p = shuffled(self.members[0].permutation, self.rng)
@@ -195,13 +201,25 @@ class MemeticSearch:
         self._admit(found)
         self.started = None
         self.generations += 1
-        self.stagnant = 0 if best is None or found.cost < best else self.stagnant + 1
+        self.age += 1
+        gained = best is None or found.cost < best
+        self.stagnant = 0 if gained else self.stagnant + 1
+        self.mutations = min(self.mutations, 1) if gained else self.mutations
         if self.stagnant >= max(STAGNANT, 2 * self.recipe.population) and not self.waiting:
-            self.stagnant = 0
-            missing = self.recipe.population - len(self.members)
-            self.waiting = [shuffled(member.permutation, self.rng) for member in self.members[1:]]
-            self.waiting.extend(self.rng.permutation(self.instance.n) for _ in range(missing))
-            del self.members[1:]
+            self._mutate()
+
+    def _mutate(self) -> None:
+        """Shuffle all but the best, or begin anew if that was in vain for some times."""
+        self.stagnant = 0
+        if self.mutations == EXTINCT:
+            self.record = self.best
+            self.members, self.age, self.mutations = [], 0, 0
+            return
+        self.mutations += 1
+        missing = self.recipe.population - len(self.members)
+        self.waiting = [shuffled(member.permutation, self.rng) for member in self.members[1:]]
+        self.waiting.extend(self.rng.permutation(self.instance.n) for _ in range(missing))
+        del self.members[1:]
 
     def _admit(self, member: Member) -> None:
         """Add a member unless its cost is known or too high."""

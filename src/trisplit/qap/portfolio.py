@@ -109,14 +109,15 @@ class Portfolio:
         """Yield the starts."""
         best = lambda: None if self.record.best is None else self.record.best.permutation  # noqa: E731
         for task in self.plan.tasks(best, first=self.record.starts + self.record.kicks):
-            yield task._replace(faces=task.faces and not self.polish)
-            if self.polish and self.plan.starts is None and self.enough(task.number + 1):
+            if self.polish and self.plan.starts is None and self.enough(task.number):
                 break
+            yield task._replace(faces=task.faces and not self.polish)
 
     def enough(self, starts: int) -> bool:
         """Say whether a search without end goes on to its islands."""
         elapsed = perf_counter() - self.record.begin
-        return starts >= FIRST_STARTS or (self.time_limit is not None and elapsed >= START_SHARE * self.time_limit)
+        late = self.time_limit is not None and elapsed >= START_SHARE * self.time_limit
+        return starts >= FIRST_STARTS or (starts > 0 and late)
 
     def take(self, task: AnyTask, outcome: AnyOutcome) -> bool:
         """Add what a task has found, and say whether the search is over."""
@@ -158,14 +159,14 @@ class Portfolio:
         for i, population in enumerate(self.islands):
             tasks.append(Walk(i, i, population, tuple(self.immigrants[i]), moves, self.record.goal, seconds))
             self.immigrants[i] = []
-        if self.plan.faces and self.round >= self.next_faces and self.n > 1:
-            self.next_faces = self.round + FACES
+        self.round += 1
+        members = self.islands[self.round % len(self.islands)].members
+        if self.plan.faces and self.round > self.next_faces and members:
+            self.next_faces = self.round + FACES - 1
             load_kernels(faces=True)
             seed = derived(self.plan.seed, FACES_KEY, self.round)
-            members = [member for population in self.islands for member in population.members]
             chosen = members[np.random.default_rng(seed).integers(len(members))].permutation
             tasks.append(Task(len(tasks), seed, chosen, None, 0, 0.0, True, 0.0, seconds))
-        self.round += 1
         return tasks
 
     def take_walk(self, walk: Walk, walked: Walked) -> bool:
@@ -180,12 +181,13 @@ class Portfolio:
         return record.add_row(ROLES[walk.island % len(ROLES)].name, found.cost)
 
     def exchange(self) -> None:
-        """After some rounds, send the best permutation of each island to the next one."""
+        """After some rounds, send the best permutation of each island to the next one, if that has come to a stop."""
         if self.round % EXCHANGE or len(self.islands) == 1:
             return
         for i, population in enumerate(self.islands):
-            if population.members:
-                self.immigrants[(i + 1) % len(self.islands)].append(population.members[0].permutation)
+            other = (i + 1) % len(self.islands)
+            if population.members and self.islands[other].mutations:
+                self.immigrants[other].append(population.members[0].permutation)
 
     # Lower bounds
 
