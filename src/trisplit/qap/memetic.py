@@ -3,8 +3,8 @@
 A child keeps what its two parents have in common, takes the rest from either of them where that is possible, and is
 improved by `TabuSearch`. It replaces the worst of the population if it is better and its cost is new. After some
 generations without gain all but the best are shuffled in part and improved again, and random permutations take the
-places that are left; if that has been in vain for some times, the population dies out and a new one begins with random
-permutations. Two recipes that are good at different instances come along, `KICKS` and `LONG_WALKS`.
+places that are left. A population that comes back to its best cost again and again dies out, and a new one begins with
+random permutations. Two recipes that are good at different instances come along, `KICKS` and `LONG_WALKS`.
 
 A search depends on its seed and on the immigrants alone: how its moves are divided into steps makes no difference. In
 between two generations it is no more than a `Population`, which may be saved, or sent elsewhere to go on there.
@@ -27,7 +27,7 @@ from trisplit.qap.tabu import Rules, TabuSearch
 CHUNK_SECONDS = 0.01  # between two questions whether to stop
 STAGNANT = 20  # generations without a new member of the population that is better than all
 SHUFFLED = 0.5  # of the rows, in a mutation
-EXTINCT = 3  # mutations without a gain
+EXTINCT = 10  # returns to the best cost
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,20 @@ class Population(NamedTuple):
     stagnant: int
     generations: int
     age: int  # generations since random permutations
-    mutations: int  # since the last gain; one of those before it counts
+    returns: int  # generations that ended at the best cost, since that was first found
+    mutations: int  # since random permutations
+    deaths: int
     random: dict  # the state of the bit generator
+
+    @property
+    def young(self) -> bool:
+        """Whether it has begun anew and is to find a way of its own."""
+        return self.deaths > 0 and self.mutations == 0
 
     @classmethod
     def first(cls, rng: np.random.Generator) -> "Population":
         """Return the empty population of a search with the random numbers of a generator."""
-        return cls((), (), 0, 0, 0, 0, dict(rng.bit_generator.state))
+        return cls((), (), 0, 0, 0, 0, 0, 0, dict(rng.bit_generator.state))
 
 
 class MemeticSearch:
@@ -106,7 +113,7 @@ class MemeticSearch:
         self.members: list[Member] = []  # best first
         self.waiting: list[np.ndarray] = []  # starts to be improved before children are
         self.started: Member | None = None  # what the walk under way began with
-        self.stagnant = self.generations = self.age = self.mutations = 0
+        self.stagnant = self.generations = self.age = self.returns = self.mutations = self.deaths = 0
         self.record: Member | None = None  # of populations that died out
         self.chunk = 1
 
@@ -131,13 +138,13 @@ class MemeticSearch:
     def population(self) -> Population:
         """What there is between two generations."""
         random = dict(self.rng.bit_generator.state)
-        counts = self.stagnant, self.generations, self.age, self.mutations
+        counts = self.stagnant, self.generations, self.age, self.returns, self.mutations, self.deaths
         return Population(tuple(self.members), tuple(self.waiting), *counts, random)
 
     @population.setter
     def population(self, population: Population) -> None:
         self.members, self.waiting = list(population.members), list(population.waiting)
-        self.stagnant, self.generations, self.age, self.mutations = population[2:6]
+        self.stagnant, self.generations, self.age, self.returns, self.mutations, self.deaths = population[2:8]
         self.rng.bit_generator.state = population.random
 
     def elites(self, count: int | None = None) -> list[Member]:
@@ -204,17 +211,22 @@ class MemeticSearch:
         self.age += 1
         gained = best is None or found.cost < best
         self.stagnant = 0 if gained else self.stagnant + 1
-        self.mutations = min(self.mutations, 1) if gained else self.mutations
-        if self.stagnant >= max(STAGNANT, 2 * self.recipe.population) and not self.waiting:
+        self.returns = 0 if gained else self.returns + (found.cost == best)
+        if self.returns >= EXTINCT:
+            self._die_out()
+        elif self.stagnant >= max(STAGNANT, 2 * self.recipe.population) and not self.waiting:
             self._mutate()
 
+    def _die_out(self) -> None:
+        """Begin anew with random permutations."""
+        self.record = self.best
+        self.members, self.waiting = [], []
+        self.stagnant = self.age = self.returns = self.mutations = 0
+        self.deaths += 1
+
     def _mutate(self) -> None:
-        """Shuffle all but the best, or begin anew if that was in vain for some times."""
+        """Shuffle all but the best."""
         self.stagnant = 0
-        if self.mutations == EXTINCT:
-            self.record = self.best
-            self.members, self.age, self.mutations = [], 0, 0
-            return
         self.mutations += 1
         missing = self.recipe.population - len(self.members)
         self.waiting = [shuffled(member.permutation, self.rng) for member in self.members[1:]]

@@ -135,7 +135,7 @@ class Portfolio:
             self.keep()
         if self.islands:  # it was a kick
             if record.best is not before:
-                self.next_faces, self.gained = self.round + 1, self.round
+                self.next_faces = self.gained = self.round
             self.immigrants[self.round % len(self.islands)].append(found.permutation)
         return over
 
@@ -181,12 +181,12 @@ class Portfolio:
         return record.add_row(ROLES[walk.island % len(ROLES)].name, found.cost)
 
     def exchange(self) -> None:
-        """After some rounds, send the best permutation of each island to the next one, if that has come to a stop."""
+        """After some rounds, send the best permutation of each island to the next one, unless that begins anew."""
         if self.round % EXCHANGE or len(self.islands) == 1:
             return
         for i, population in enumerate(self.islands):
             other = (i + 1) % len(self.islands)
-            if population.members and self.islands[other].mutations:
+            if population.members and not self.islands[other].young:
                 self.immigrants[other].append(population.members[0].permutation)
 
     # Lower bounds
