@@ -2,12 +2,18 @@
 
 from collections.abc import Sequence
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import trisplit as ts
 
 from .instances import family, relative
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+EARLIEST = 0.01  # seconds, in figures
 
 
 def by_family(of_instances: dict[str, float]) -> dict[str, float]:
@@ -60,3 +66,12 @@ def over_time(steps: Sequence[Sequence[float]], best_known: float, times: np.nda
     """
     gaps = np.array([np.nan, *(relative(cost, best_known) for _, cost in steps)])
     return gaps[np.searchsorted([seconds for seconds, _ in steps], times, side="right")]
+
+
+def scale(panel: "Axes", times: np.ndarray) -> None:
+    """Give a panel of gaps in percent over time its axes: logarithmic, but for gaps from 0 to 0.01 %."""
+    panel.set_xscale("log")
+    panel.set_yscale("symlog", linthresh=0.01, linscale=0.5)
+    panel.set(xlim=(times[0], times[-1]), ylim=(-0.001, 100))
+    panel.set_yticks([0, 0.01, 0.1, 1, 10, 100], ["0", "0.01", "0.1", "1", "10", "100"])
+    panel.minorticks_off()

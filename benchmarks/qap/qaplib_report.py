@@ -9,16 +9,15 @@ import trisplit as ts
 
 from ..report import COLOURS, STYLE, Table, duration
 from .calls import BOUNDS, LONG, SEARCHES, Call, gaps, of_part, overtime, proven
-from .gaps import by_family, over_time, percent
+from .gaps import EARLIEST, by_family, over_time, percent, scale
 from .goals import table as goals_table
-from .instances import family, relative
+from .instances import BEST, family, relative
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLUMNS = 6  # of panels
-EARLIEST = 0.01  # seconds
 
 
 def tables(record: dict[str, Any]) -> list[Table]:
@@ -58,16 +57,15 @@ def late(calls: list[Call]) -> str:
     return "none" if most == 0 else duration(most)
 
 
-def below(call: Call, best_known: int) -> float:
+def below(call: Call) -> float:
     """Return how far a bound is below the best-known cost, as a part of that."""
     assert call.bound is not None
-    return 0.0 - relative(call.bound, best_known)  # not -0.0
+    return 0.0 - relative(call.bound, BEST[call.instance])  # not -0.0
 
 
 def bounds(record: dict[str, Any]) -> Table:
     """Return a line for each method that has given the best bound somewhere."""
     calls, ours = of_part(record, BOUNDS), proven(record)
-    best = {entry.name: entry.best_known for entry in ts.qap.table()}
     table = Table(
         f"lower bounds, at most {record['settings']['parts'][BOUNDS]['limit']:g} s each: "
         "distance to the best-known cost in percent; proven if the bound is a cost that we found",
@@ -75,7 +73,7 @@ def bounds(record: dict[str, Any]) -> Table:
     )
     for method in sorted({str(call.method) for call in calls.values()}):
         own = [call for call in calls.values() if call.method == method]
-        apart = [below(call, best[call.instance]) for call in own]
+        apart = [below(call) for call in own]
         table.rows.append(
             [
                 method,
@@ -128,7 +126,7 @@ def every_instance(record: dict[str, Any]) -> Table:
         if bound is None or bound.bound is None:
             line += ["", "", "", ""]
         else:
-            distance = percent(below(bound, entry.best_known))
+            distance = percent(below(bound))
             line += [f"{bound.bound:,}", distance, f"{bound.method}", "yes" if entry.name in ours else ""]
         table.rows.append(line)
     return table
@@ -167,12 +165,7 @@ def figure(record: dict[str, Any]) -> "Figure":
 
 def draw(panel: "Axes", calls: list[Call], times: np.ndarray) -> None:
     """Draw the gaps of the instances of a family and, from when all have an answer, their mean."""
-    best = {entry.name: entry.best_known for entry in ts.qap.table()}
-    gaps_of = np.array([100 * over_time(call.steps, best[call.instance], times) for call in calls])
+    gaps_of = np.array([100 * over_time(call.steps, BEST[call.instance], times) for call in calls])
     panel.plot(times, gaps_of.T, color=COLOURS[7], linewidth=0.6)
     panel.plot(times, gaps_of.mean(axis=0), color=COLOURS[0], linewidth=2.0)
-    panel.set_xscale("log")
-    panel.set_yscale("symlog", linthresh=0.01, linscale=0.5)
-    panel.set(ylim=(-0.001, 100), xlim=(times[0], times[-1]))
-    panel.set_yticks([0, 0.01, 0.1, 1, 10, 100], ["0", "0.01", "0.1", "1", "10", "100"])
-    panel.minorticks_off()
+    scale(panel, times)
