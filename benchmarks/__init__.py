@@ -11,12 +11,14 @@ class Benchmark(NamedTuple):
     """Where a benchmark is and what it measures.
 
     `by_instance` says that it goes through instances of QAPLIB: its `run` also takes the names of some of them, and the
-    record is saved after every one, as all of them take hours.
+    record is saved after every one, as all of them take hours. `resumable` says that it goes on from the file of an
+    earlier run: its `run` also takes that record, and names of its `PARTS`.
     """
 
     module: str
     about: str
     by_instance: bool = False
+    resumable: bool = False
 
 
 registry: dict[str, Benchmark] = {
@@ -31,6 +33,12 @@ registry: dict[str, Benchmark] = {
     ),
     "multistart": Benchmark(
         "qap.multistart", "cost of the best permutation in equal time, without local search, against SciPy's FAQ", True
+    ),
+    "qaplib": Benchmark(
+        "qap.qaplib", "cost, lower bound and time on every instance of QAPLIB, against best-known values", True, True
+    ),
+    "ablation": Benchmark(
+        "qap.ablation", "the search on QAPLIB, against itself without one of its members", True, True
     ),
     "tabu": Benchmark("qap.tabu", "moves a second of the compiled tabu search, against one that is written as usual"),
 }

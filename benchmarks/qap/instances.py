@@ -5,6 +5,7 @@ import re
 import trisplit as ts
 
 PAPER = tuple(entry.name for entry in ts.qap.table() if entry.in_paper)
+BEST = {entry.name: entry.best_known for entry in ts.qap.table()}
 QUICK = ("esc16f", "nug12", "rou12")
 SPLIT_BY_LETTER = ("lipa", "tai")  # families whose last letter says how the data were made
 

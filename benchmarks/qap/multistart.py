@@ -20,9 +20,10 @@ import trisplit as ts
 
 from ..report import COLOURS, STYLE, Table
 from ..timing import Report, settled
+from .gaps import by_family, compare, percent
 from .goals import goal
 from .goals import table as goals_table
-from .instances import PAPER, choose, family, relative
+from .instances import PAPER, choose, relative
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -126,21 +127,6 @@ def gaps(record: dict[str, Any], budget: float) -> dict[str, dict[str, float]]:
     return found
 
 
-def by_family(of_instances: dict[str, float]) -> dict[str, float]:
-    """Return the mean gap of each family."""
-    members: dict[str, list[float]] = {}
-    for name, gap in of_instances.items():
-        members.setdefault(family(name), []).append(gap)
-    return {name: fmean(found) for name, found in members.items()}
-
-
-def compare(ours: dict[str, float], theirs: dict[str, float]) -> tuple[int, int, int]:
-    """Return how often ours is won, tied and lost."""
-    won = sum(ours[name] < theirs[name] for name in ours)
-    tied = sum(ours[name] == theirs[name] for name in ours)
-    return won, tied, len(ours) - won - tied
-
-
 def goals(record: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what was aimed at in the smallest budget and what was measured so far."""
     budget = record["settings"]["budgets"][0]
@@ -195,10 +181,6 @@ def summary(record: dict[str, Any], found: dict[float, dict[str, dict[str, float
             best = sum(gap <= 0 for gap in own.values())
             table.rows.append([method, f"{budget:g} s", mean, middle, f"{best}", *against])
     return table
-
-
-def percent(fraction: float) -> str:
-    return f"{100 * fraction:.3f}" if fraction < 0.1 else f"{100 * fraction:.1f}"
 
 
 def figure(record: dict[str, Any]) -> "Figure":

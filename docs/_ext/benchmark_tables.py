@@ -1,4 +1,4 @@
-"""The tables of the benchmarks, made from `benchmarks/results/` when the documentation is built."""
+"""The tables and figures of the benchmarks, made from `benchmarks/results/` when the documentation is built."""
 
 import json
 from pathlib import Path
@@ -24,12 +24,29 @@ class BenchmarkTables(SphinxDirective):
         name = self.arguments[0]
         path = RESULTS / f"{name}.json"
         self.env.note_dependency(str(path))
+        if not path.exists():
+            return self.parse_text_to_nodes(f"*No results are there yet; `trisplit bench {name}` makes them.*")
         record = json.loads(path.read_text(encoding="utf-8"))
         parts = [f"*{machine(record)}*"]
         for one in find(name).tables(record):
             rows = [[escape(cell) for cell in row] for row in one.rows]
             parts.append(f"**{escape(one.title)}**\n\n{table(one.columns, rows)}")
         return self.parse_text_to_nodes("\n\n".join(parts))
+
+
+class BenchmarkFigure(SphinxDirective):
+    """`{benchmark-figure} NAME`: what `trisplit bench NAME` has drawn, if it has; what it shows is the content."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the figure."""
+        path = RESULTS / f"{self.arguments[0]}.png"
+        self.env.note_dependency(str(path))
+        if not path.exists():
+            return []
+        return self.parse_text_to_nodes(f"![{' '.join(self.content)}](../benchmarks/results/{path.name})")
 
 
 def machine(record: dict[str, Any]) -> str:
@@ -43,6 +60,7 @@ def machine(record: dict[str, Any]) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive."""
+    """Register the directives."""
     app.add_directive("benchmark-tables", BenchmarkTables)
+    app.add_directive("benchmark-figure", BenchmarkFigure)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

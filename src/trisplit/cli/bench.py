@@ -3,6 +3,7 @@
 The benchmarks lie in `benchmarks/` of the repository and travel in the wheel as `trisplit.benchmarks`.
 """
 
+import json
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -17,19 +18,27 @@ import trisplit
 from trisplit.errors import InputError
 
 PACKAGE = "trisplit.benchmarks"
+FILE_WIDTH = 120  # characters, where the output is not a terminal
 
 
 def bench(
-    name: Annotated[str, typer.Argument(metavar="core|overhead|relax|multistart|tabu", help="Which benchmark.")],
+    name: Annotated[
+        str, typer.Argument(metavar="core|overhead|relax|multistart|qaplib|ablation|tabu", help="Which benchmark.")
+    ],
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, in seconds: shows that it works.")] = False,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write NAME.json and NAME.png.")] = Path("bench"),
     instances: Annotated[
-        str | None, typer.Option(metavar="NAME,NAME", help="relax, multistart: these instances alone.")
+        str | None, typer.Option(metavar="NAME,NAME", help="On QAPLIB: these instances alone.")
     ] = None,
+    parts: Annotated[str | None, typer.Option(metavar="PART,PART", help="qaplib, ablation: these parts alone.")] = None,
 ) -> None:
     """Compare speed with other libraries: print the ratios, write them as JSON and a figure."""
-    benchmark = find(name)
-    options = {} if instances is None else {"instances": chosen(name, instances)}
+    benchmark, resumable = find(name), collection().registry[name].resumable
+    options: dict[str, Any] = {} if instances is None else {"instances": chosen(name, instances)}
+    if parts is not None:
+        options["parts"] = chosen_parts(name, parts)
+    if resumable:
+        options["before"] = earlier(out / f"{name}.json")
     make_folder(out)
     record: dict[str, Any] = {"benchmark": name, "quick": quick, **sibling("machine").describe()}
     partial = Partial(out, name, record) if collection().registry[name].by_instance else None
@@ -46,7 +55,7 @@ def bench(
         kept = "no file was written" if partial is None or not partial.save() else f"{partial.path} keeps it"
         print(f"trisplit: interrupted; the tables show what was done, {kept}", file=sys.stderr)
         raise typer.Exit(130)
-    if partial is not None:
+    if partial is not None and not resumable:
         partial.path.unlink(missing_ok=True)
     typer.echo(f"written to {out}")
 
@@ -69,6 +78,32 @@ def chosen(name: str, instances: str) -> list[str]:
     for one in names:
         trisplit.qap.load(one)
     return names
+
+
+def chosen_parts(name: str, parts: str) -> list[str]:
+    """Return the names of the parts, each once, if the benchmark has such."""
+    registry = collection().registry
+    if not registry[name].resumable:
+        takers = ", ".join(other for other in registry if registry[other].resumable)
+        raise InputError(f"--parts is for {takers}, not for {name}; leave it out")
+    names, known = list(dict.fromkeys(part.strip() for part in parts.split(","))), find(name).PARTS
+    for one in names:
+        if one not in known:
+            raise InputError(f"{name} has no part {one!r}; choose some of {', '.join(known)}")
+    return names
+
+
+def earlier(path: Path) -> dict[str, Any] | None:
+    """Return the record of an earlier run, None if there is none."""
+    if not path.exists():
+        return None
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(record, dict) and "rows" in record:
+            return record
+    except (OSError, ValueError):
+        pass
+    raise InputError(f"{path} is not what an earlier run has written; choose another --out, or delete it")
 
 
 def sibling(name: str) -> ModuleType:
@@ -127,10 +162,14 @@ def unwritable(folder: Path, error: OSError) -> InputError:
 
 
 class Partial:
-    """NAME.partial.json: what a benchmark of hours has measured so far, until NAME.json is there."""
+    """What a benchmark of hours has measured so far: NAME.partial.json until NAME.json is there.
+
+    One that can go on from there writes NAME.json itself.
+    """
 
     def __init__(self, folder: Path, name: str, record: dict[str, Any]) -> None:
-        self.path, self.record = folder / f"{name}.partial.json", record
+        ending = "json" if collection().registry[name].resumable else "partial.json"
+        self.path, self.record = folder / f"{name}.{ending}", record
 
     def save(self) -> bool:
         """Write what there is, and say whether there was anything."""
@@ -154,7 +193,8 @@ def show(tables: list[Any], missing: list[str]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, markup=False, emoji=False)
+    width = None if sys.stdout.isatty() else FILE_WIDTH
+    console = Console(width=width, highlight=False, markup=False, emoji=False)
     for table in tables:
         shown = Table(title=table.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
         for k, column in enumerate(table.columns):
