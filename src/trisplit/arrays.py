@@ -262,6 +262,28 @@ def on_host(x: Array) -> bool:
     return type(x) is np.ndarray
 
 
+def is_double(x: Array) -> bool:
+    """Say whether `x` is a NumPy array of double precision, which compiled loops take."""
+    return type(x) is np.ndarray and x.dtype == np.float64
+
+
+def as_rows(x: Array, n: int) -> np.ndarray:
+    """Return a NumPy array as compiled loops take it, double precision in n rows; a copy only where it has to be."""
+    x = _for_loops(x)
+    return x if x.ndim == 2 and len(x) == n else x.reshape(n, -1)
+
+
+def as_numbers(x: Array) -> np.ndarray:
+    """Return the entries of a NumPy array as compiled loops take them, as `as_rows` does."""
+    x = _for_loops(x)
+    return x if x.ndim == 1 else x.reshape(-1)
+
+
+def _for_loops(x: Array) -> np.ndarray:
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    return x if x.flags.writeable else x.copy()  # the loops write none of these, but their types say that they might
+
+
 def to_host(*columns: Array) -> np.ndarray:
     """Return numbers, one for each problem, as the rows of a float64 table on the host; a GPU is waited for once."""
     if type(columns[0]) is np.ndarray:
@@ -300,14 +322,18 @@ def index_like(places: np.ndarray, x: Array) -> Array:
 def take_rows(x: Array, rows: Array, batch_ndim: int) -> Array:
     """Return some problems of a batch, counted through its axes, as a batch of one axis."""
     xp = namespace(x)
-    rows = to_numpy(rows) if xp is np else rows
+    if xp is np:
+        return x.reshape(-1, *x.shape[batch_ndim:]).take(to_numpy(rows), axis=0)
     return xp.take(xp.reshape(x, (-1, *x.shape[batch_ndim:])), rows, axis=0)
 
 
 def put_rows(x: Array, rows: Array, values: Array, batch_ndim: int) -> Array:
     """Return a copy of `x` in which some problems of a batch, counted through its axes, are replaced."""
     xp, kind = namespace(x), library(x)
-    rows = to_numpy(rows) if xp is np else rows
+    if xp is np:
+        new = x.copy()
+        new.reshape(-1, *x.shape[batch_ndim:])[to_numpy(rows)] = values  # C order, so that this is a view
+        return new
     flat = xp.reshape(x, (-1, *x.shape[batch_ndim:]))
     if kind == "jax":
         flat = flat.at[rows].set(values)  # pyright: ignore[reportAttributeAccessIssue]

@@ -155,10 +155,9 @@ class BatchDriver:
         rows = self.now.rows
         if rows.best is None or state.f_z is None or not on_host(state.z):
             return
-        finite = np.isfinite(np.ravel(state.f_z))
-        if finite.all():
+        if all_finite(state.f_z):  # pyright: ignore[reportArgumentType]
             return
-        failed = np.flatnonzero(~rows.done & ~finite)
+        failed = np.flatnonzero(~rows.done & ~np.isfinite(np.ravel(state.f_z)))
         if len(failed):
             best, numbers = rows.known()
             self.finish(rows, failed, rows.recompute(best), numbers, Status.NOT_FINITE, state.t)
