@@ -284,9 +284,9 @@ class BatchDriver:
         every = guarantees(
             self.problem, self.x0, self.rule, relax=self.relax, output=self.output, iterations=nit.tolist()
         )
-        status, guarantee = np.empty(len(nit), dtype=object), np.empty(len(nit), dtype=object)
-        status[:], guarantee[:] = [STATUSES[code] for code in codes], every
-        guarantee[status == Status.NOT_FINITE] = NO_GUARANTEE
+        status, guarantee = np.array(STATUSES, dtype=object)[codes], np.empty(len(nit), dtype=object)
+        guarantee[:] = every
+        guarantee[codes == STATUSES.index(Status.NOT_FINITE)] = NO_GUARANTEE
         x = namespace(x).reshape(x, self.x0.shape)
         if not all_finite(x):  # of problems that were not finite at the first iterate
             x = where_rows(to_numpy(each_finite(x, len(self.batch))), x, self.x0)

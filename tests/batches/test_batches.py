@@ -351,9 +351,10 @@ def test_the_compiled_forward_step_is_the_plain_one():
     trial = np.where(np.arange(40) % 3, gamma, 0.7 * gamma)
     found = []
     for own in (forward.compiled_loops(), forward):
-        scaled, moved = np.empty((2, 40, 5))
-        own.scale_rows(y, z, gamma, trial, scaled)
-        own.reflect_rows(scaled, z, u, trial, moved)
+        scaled, moved, alone = np.empty((3, 40, 5))
+        own.scale_and_reflect_rows(y, z, u, gamma, trial, scaled, moved)
+        own.reflect_rows(scaled, z, u, trial, alone)
+        assert np.array_equal(moved, alone)
         found.append((scaled, moved))
     assert np.array_equal(*found)
     columns = gamma.reshape(8, 5, 1, 1), trial.reshape(8, 5, 1, 1)

@@ -22,23 +22,34 @@ def reflect_rows(y: np.ndarray, z: np.ndarray, u: np.ndarray, gamma: np.ndarray,
             forward[i, j] = 2.0 * z[i, j] - y[i, j] - gamma[i] * u[i, j]
 
 
-def scale_rows(y: np.ndarray, z: np.ndarray, gamma: np.ndarray, trial: np.ndarray, scaled: np.ndarray) -> None:
-    """Write z + (trial / gamma) (y - z), and y where the two steps are equal."""
+def scale_and_reflect_rows(
+    y: np.ndarray,
+    z: np.ndarray,
+    u: np.ndarray,
+    gamma: np.ndarray,
+    trial: np.ndarray,
+    scaled: np.ndarray,
+    forward: np.ndarray,
+) -> None:
+    """Write z + (trial / gamma) (y - z), which is y where the two steps are equal, and `reflect_rows` of that."""
     for i in range(y.shape[0]):
         if trial[i] == gamma[i]:
             for j in range(y.shape[1]):
                 scaled[i, j] = y[i, j]
+                forward[i, j] = 2.0 * z[i, j] - y[i, j] - trial[i] * u[i, j]
         else:
             ratio = trial[i] / gamma[i]
             for j in range(y.shape[1]):
-                scaled[i, j] = z[i, j] + ratio * (y[i, j] - z[i, j])
+                own = z[i, j] + ratio * (y[i, j] - z[i, j])
+                scaled[i, j] = own
+                forward[i, j] = 2.0 * z[i, j] - own - trial[i] * u[i, j]
 
 
 class Loops(NamedTuple):
     """The loops, compiled."""
 
     reflect_rows: Callable[..., None]
-    scale_rows: Callable[..., None]
+    scale_and_reflect_rows: Callable[..., None]
 
 
 @cache
@@ -49,7 +60,7 @@ def compiled_loops() -> Loops:
     table, vector = "f8[:,::1]", "f8[::1]"
     return Loops(
         compiled(f"void({table},{table},{table},{vector},{table})")(reflect_rows),
-        compiled(f"void({table},{table},{vector},{vector},{table})")(scale_rows),
+        compiled(f"void({table},{table},{table},{vector},{vector},{table},{table})")(scale_and_reflect_rows),
     )
 
 
@@ -57,11 +68,11 @@ def forward_of_rows(z: Array, y: Array, u: Array, gamma: Array, trial: Array) ->
     """Return y with y - z scaled by trial / gamma, and 2 z - y - trial u; None where other arrays or no numba is."""
     if not (is_double(trial) and is_double(z) and "numba" in sys.modules):
         return None
-    n, loops, forward = trial.size, compiled_loops(), np.empty(z.shape)
-    steps, points = as_numbers(trial), as_rows(z, n)
-    if trial is not gamma:
-        scaled = np.empty(z.shape)
-        loops.scale_rows(as_rows(y, n), points, as_numbers(gamma), steps, as_rows(scaled, n))
-        y = scaled
-    loops.reflect_rows(as_rows(y, n), points, as_rows(u, n), steps, as_rows(forward, n))
-    return y, forward
+    n, forward = trial.size, np.empty(z.shape)
+    arrays, steps, out = (as_rows(y, n), as_rows(z, n), as_rows(u, n)), as_numbers(trial), as_rows(forward, n)
+    if trial is gamma:
+        compiled_loops().reflect_rows(*arrays, steps, out)
+        return y, forward
+    scaled = np.empty(z.shape)
+    compiled_loops().scale_and_reflect_rows(*arrays, as_numbers(gamma), steps, as_rows(scaled, n), out)
+    return scaled, forward

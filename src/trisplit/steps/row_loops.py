@@ -18,19 +18,45 @@ from trisplit.steps.decisions import REST, SPAN, WAIT, WIDTH, change, change_row
 REFUSED = -1.0  # in place of the rest of a problem whose step is tried again
 
 
-def row_dot(a: np.ndarray, b: np.ndarray) -> float:
-    """Return <a, b>; four sums, as one would wait for each of its additions."""
-    n = a.shape[0]
-    whole = n - n % 4
-    s0 = s1 = s2 = s3 = 0.0
-    for j in range(0, whole, 4):
-        s0 += a[j] * b[j]
-        s1 += a[j + 1] * b[j + 1]
-        s2 += a[j + 2] * b[j + 2]
-        s3 += a[j + 3] * b[j + 3]
-    for j in range(whole, n):
-        s0 += a[j] * b[j]
-    return (s0 + s1) + (s2 + s3)
+def move_dots(z: np.ndarray, z_old: np.ndarray, d: np.ndarray, i: int) -> tuple[float, float]:
+    """Return ||z - z_old||^2 and <z - z_old, d> of row i; two sums each, as one would wait for each addition."""
+    n = z.shape[1]
+    even_square = even_both = odd_square = odd_both = 0.0
+    for j in range(0, n - 1, 2):
+        even, odd = z[i, j] - z_old[i, j], z[i, j + 1] - z_old[i, j + 1]
+        even_square += even * even
+        odd_square += odd * odd
+        even_both += even * d[i, j]
+        odd_both += odd * d[i, j + 1]
+    if n % 2:
+        even = z[i, n - 1] - z_old[i, n - 1]
+        even_square += even * even
+        even_both += even * d[i, n - 1]
+    return even_square + odd_square, even_both + odd_both
+
+
+def row_dots(d: np.ndarray, u: np.ndarray, i: int) -> tuple[float, float]:
+    """Return ||d||^2 and <u, d> of row i, summed as in `move_dots`."""
+    n = d.shape[1]
+    even_square = even_slope = odd_square = odd_slope = 0.0
+    for j in range(0, n - 1, 2):
+        even_square += d[i, j] * d[i, j]
+        odd_square += d[i, j + 1] * d[i, j + 1]
+        even_slope += u[i, j] * d[i, j]
+        odd_slope += u[i, j + 1] * d[i, j + 1]
+    if n % 2:
+        even_square += d[i, n - 1] * d[i, n - 1]
+        even_slope += u[i, n - 1] * d[i, n - 1]
+    return even_square + odd_square, even_slope + odd_slope
+
+
+def row_size(z: np.ndarray, y: np.ndarray, i: int) -> float:
+    """Return ||z|| + ||y - z|| of row i."""
+    z_square = w_square = 0.0
+    for j in range(z.shape[1]):
+        z_square += z[i, j] ** 2
+        w_square += (y[i, j] - z[i, j]) ** 2
+    return sqrt(z_square) + sqrt(w_square)
 
 
 def move_row(r: np.ndarray, z_square: float, both: float, square: float, relax: float) -> tuple[float, float, float]:
@@ -125,21 +151,16 @@ def propose_rows(
 ) -> tuple[int, int]:
     """Write the table after `change` and the steps to try; return how many are to be tested and how many are new."""
     tests = changed = 0
-    move_z, w = np.empty(z.shape[1]), np.empty(z.shape[1])
     for i in range(table.shape[0]):
         r = table[i]
         for k in range(WIDTH):
             r[k] = before[i, k]
         z_square = both = 0.0
         if r[WAIT] == 0.0:
-            for j in range(len(move_z)):
-                move_z[j] = z[i, j] - z_old[i, j]
-            z_square, both = row_dot(move_z, move_z), row_dot(move_z, d[i])
+            z_square, both = move_dots(z, z_old, d, i)
         primal, dual, move = move_row(r, z_square, both, square[i], relax)
         if not move > 10.0 * r[2] * r[1]:  # perhaps only because the bound is loose
-            for j in range(len(w)):
-                w[j] = y[i, j] - z[i, j]
-            r[1] = sqrt(row_dot(z[i], z[i])) + sqrt(row_dot(w, w))
+            r[1] = row_size(z, y, i)
         change_row(r, primal, dual, move, first, dominance)
         steps[i] = r[0]
         tests += r[REST] == 0.0
@@ -160,11 +181,11 @@ def judge_rows(
     refused, again = 0, any_refused(table)
     for i in range(table.shape[0]):
         r = table[i]
-        square[i] = row_dot(d[i], d[i])
+        square[i], slope = row_dots(d, u, i)
         if not again or r[REST] == REFUSED:
             if r[REST] > 0.0:
                 r[REST] -= 1.0
-            elif judge_row(r, square[i], square[i], row_dot(u[i], d[i]), f_z[i], f_x[i]):
+            elif judge_row(r, square[i], square[i], slope, f_z[i], f_x[i]):
                 refused += 1
         steps[i] = r[0]
     return refused
@@ -194,9 +215,9 @@ def compiled_rows() -> Compiled:
         compiled(f"i8({table},{table})", calls=judging)(verdict_rows),
         compiled(
             f"UniTuple(i8,2)({table},{table},{vector},{arrays},{vector},f8,f8,f8)",
-            calls=(row_dot, move_row, change, change_row),
+            calls=(move_dots, move_row, row_size, change, change_row),
         )(propose_rows),
-        compiled(f"i8({table},{vector},{vector},{table},{table},{vector},{vector})", calls=(row_dot, *judging))(
+        compiled(f"i8({table},{vector},{vector},{table},{table},{vector},{vector})", calls=(row_dots, *judging))(
             judge_rows
         ),
     )
