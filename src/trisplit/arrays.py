@@ -20,6 +20,8 @@ from numpy import vdot
 Array: TypeAlias = np.ndarray
 Kept = TypeVar("Kept")  # what is handed out as it came in
 
+SHORT, MANY = 16, 1000  # entries of a row and rows for which NumPy's `vecdot` is the slower way
+
 _namespaces: dict[type, ModuleType] = {}
 _copies: dict[int, dict[tuple, Array]] = {}  # by the id of the original, see `constant_like`
 
@@ -166,6 +168,8 @@ def per_problem_dot(x: Array, y: Array, batch_ndim: int) -> Array:
     if x.ndim > batch_ndim + 1:
         shape = (*x.shape[:batch_ndim], prod(x.shape[batch_ndim:]))
         x, y = xp.reshape(x, shape), xp.reshape(y, shape)
+    if xp is np and x.shape[-1] <= SHORT and len(x) >= MANY:
+        return (x * y) @ np.ones(x.shape[-1], dtype=x.dtype)
     return xp.vecdot(x, y)
 
 
@@ -260,28 +264,6 @@ def to_numpy(x: Array) -> np.ndarray:
 def on_host(x: Array) -> bool:
     """Say whether `x` is a NumPy array, whose numbers Python reads without waiting."""
     return type(x) is np.ndarray
-
-
-def is_double(x: Array) -> bool:
-    """Say whether `x` is a NumPy array of double precision, which compiled loops take."""
-    return type(x) is np.ndarray and x.dtype == np.float64
-
-
-def as_rows(x: Array, n: int) -> np.ndarray:
-    """Return a NumPy array as compiled loops take it, double precision in n rows; a copy only where it has to be."""
-    x = _for_loops(x)
-    return x if x.ndim == 2 and len(x) == n else x.reshape(n, -1)
-
-
-def as_numbers(x: Array) -> np.ndarray:
-    """Return the entries of a NumPy array as compiled loops take them, as `as_rows` does."""
-    x = _for_loops(x)
-    return x if x.ndim == 1 else x.reshape(-1)
-
-
-def _for_loops(x: Array) -> np.ndarray:
-    x = np.ascontiguousarray(x, dtype=np.float64)
-    return x if x.flags.writeable else x.copy()  # the loops write none of these, but their types say that they might
 
 
 def to_host(*columns: Array) -> np.ndarray:

@@ -176,11 +176,14 @@ class Rows:
         fun, z = objective(problem, state), point(problem, state)
         certificate = certify(problem, state, self.kind)
         columns = fun, certificate.stationarity, certificate.infeasibility, norm(z, k)
-        fun, stationarity, infeasibility, size = (
-            np.ravel(to_numpy(column)).astype(float, copy=False) for column in columns
-        )  # pyright: ignore
+        fun, stationarity, infeasibility, size = (_numbers(column) for column in columns)  # pyright: ignore
         finite = finite.ravel() & np.isfinite(fun)
         stationarity, infeasibility = (np.where(finite, column, np.nan) for column in (stationarity, infeasibility))
         error = np.maximum(stationarity / np.maximum(1.0, np.abs(fun)), infeasibility / np.maximum(1.0, size))
         error = np.where(finite & np.isfinite(stationarity) & np.isfinite(infeasibility), error, np.inf)
         return Numbers(np.where(finite, fun, np.nan), stationarity, infeasibility, error, finite)
+
+
+def _numbers(column: Array) -> np.ndarray:
+    """Return one number for each row, on the host."""
+    return np.ravel(to_numpy(column)).astype(float, copy=False)

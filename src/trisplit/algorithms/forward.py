@@ -8,11 +8,15 @@ something else has loaded it, such as the adaptive step. They return the same nu
 import sys
 from collections.abc import Callable
 from functools import cache
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from trisplit.arrays import Array, as_numbers, as_rows, is_double
+from trisplit.arrays import Array
+from trisplit.kernels.host_rows import as_numbers, as_rows, is_double
+
+SMALL = 2_000  # entries; below, a call of a loop takes as long as the operations that it replaces
 
 
 def reflect_rows(y: np.ndarray, z: np.ndarray, u: np.ndarray, gamma: np.ndarray, forward: np.ndarray) -> None:
@@ -66,6 +70,8 @@ def compiled_loops() -> Loops:
 
 def forward_of_rows(z: Array, y: Array, u: Array, gamma: Array, trial: Array) -> tuple[Array, Array] | None:
     """Return y with y - z scaled by trial / gamma, and 2 z - y - trial u; None where other arrays or no numba is."""
+    if trial is gamma and prod(z.shape) < SMALL:
+        return None
     if not (is_double(trial) and is_double(z) and "numba" in sys.modules):
         return None
     n, forward = trial.size, np.empty(z.shape)

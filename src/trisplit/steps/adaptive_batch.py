@@ -12,12 +12,9 @@ import numpy as np
 
 from trisplit.arrays import (
     Array,
-    as_numbers,
-    as_rows,
     eps,
     from_numpy,
     index_like,
-    is_double,
     length,
     namespace,
     per_problem_dot,
@@ -25,6 +22,7 @@ from trisplit.arrays import (
     take_rows,
     to_host,
 )
+from trisplit.kernels.host_rows import as_numbers, as_rows, is_double
 from trisplit.steps.decisions import REST, WIDTH
 from trisplit.steps.row_loops import compiled_rows
 
