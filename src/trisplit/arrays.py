@@ -332,11 +332,11 @@ def put_rows(x: Array, rows: Array, values: Array, batch_ndim: int) -> Array:
 def where_rows(mask: np.ndarray, x: Array, y: Array) -> Array:
     """Return `x` for the problems of a mask, which has the shape of the batch, and `y` for the others."""
     if type(x) is np.ndarray and x.shape == y.shape and x.dtype == y.dtype:
-        # A mask of rows is slow next to a copy of whole arrays, so the fewer rows are the ones that move.
         most, few, others = (x, y, ~mask) if 2 * np.count_nonzero(mask) > mask.size else (y, x, mask)
-        merged = most.copy()
-        merged[others] = few[others]
-        return merged
+        if 4 * np.count_nonzero(others) < mask.size:  # a mask of rows is slow next to a copy of the whole
+            merged = most.copy()
+            merged[others] = few[others]
+            return merged
     return namespace(x).where(column(index_like(mask, x), x), x, y)
 
 
