@@ -183,13 +183,13 @@ def iterate(
     while True:
         # Scaling y - z with gamma keeps (y - z) / gamma, a subgradient of g at z, so z stays prox_{gamma g}(y).
         both = None if isinstance(trial, float) else forward_of_rows(z, y, u, gamma, trial)  # pyright: ignore
-        if both is not None:
-            (y, forward), gamma = both, trial
-        else:
+        if both is None:
             if not unchanged(trial, gamma):
                 y, gamma = z + (trial / gamma) * (y - z), trial
-            forward = 2 * z - y - gamma * u
-        x = h.prox(forward, gamma)  # [YMS21] Alg. 1, line 3
+            x = h.prox(2 * z - y - gamma * u, gamma)  # [YMS21] Alg. 1, line 3
+        else:  # the same, compiled for the steps of a batch
+            (y, forward), gamma = both, trial
+            x = h.prox(forward, gamma)
         d = x - z if rule.needs_d else None
         state = State(t, z, x, y, u, gamma, f_z, memory, d)
         trial, memory = rule.judge(memory, state, f)
