@@ -20,6 +20,8 @@ from numpy import vdot
 Array: TypeAlias = np.ndarray
 Kept = TypeVar("Kept")  # what is handed out as it came in
 
+SHORT, MANY = 16, 1000  # entries of a row and rows for which NumPy's `vecdot` is the slower way
+
 _namespaces: dict[type, ModuleType] = {}
 _copies: dict[int, dict[tuple, Array]] = {}  # by the id of the original, see `constant_like`
 
@@ -166,6 +168,8 @@ def per_problem_dot(x: Array, y: Array, batch_ndim: int) -> Array:
     if x.ndim > batch_ndim + 1:
         shape = (*x.shape[:batch_ndim], prod(x.shape[batch_ndim:]))
         x, y = xp.reshape(x, shape), xp.reshape(y, shape)
+    if xp is np and x.shape[-1] <= SHORT and len(x) >= MANY:
+        return (x * y) @ np.ones(x.shape[-1], dtype=x.dtype)
     return xp.vecdot(x, y)
 
 
@@ -300,14 +304,18 @@ def index_like(places: np.ndarray, x: Array) -> Array:
 def take_rows(x: Array, rows: Array, batch_ndim: int) -> Array:
     """Return some problems of a batch, counted through its axes, as a batch of one axis."""
     xp = namespace(x)
-    rows = to_numpy(rows) if xp is np else rows
+    if xp is np:
+        return x.reshape(-1, *x.shape[batch_ndim:]).take(to_numpy(rows), axis=0)
     return xp.take(xp.reshape(x, (-1, *x.shape[batch_ndim:])), rows, axis=0)
 
 
 def put_rows(x: Array, rows: Array, values: Array, batch_ndim: int) -> Array:
     """Return a copy of `x` in which some problems of a batch, counted through its axes, are replaced."""
     xp, kind = namespace(x), library(x)
-    rows = to_numpy(rows) if xp is np else rows
+    if xp is np:
+        new = x.copy()
+        new.reshape(-1, *x.shape[batch_ndim:])[to_numpy(rows)] = values  # C order, so that this is a view
+        return new
     flat = xp.reshape(x, (-1, *x.shape[batch_ndim:]))
     if kind == "jax":
         flat = flat.at[rows].set(values)  # pyright: ignore[reportAttributeAccessIssue]
@@ -323,6 +331,12 @@ def put_rows(x: Array, rows: Array, values: Array, batch_ndim: int) -> Array:
 
 def where_rows(mask: np.ndarray, x: Array, y: Array) -> Array:
     """Return `x` for the problems of a mask, which has the shape of the batch, and `y` for the others."""
+    if type(x) is np.ndarray and x.shape == y.shape and x.dtype == y.dtype:
+        most, few, others = (x, y, ~mask) if 2 * np.count_nonzero(mask) > mask.size else (y, x, mask)
+        if 4 * np.count_nonzero(others) < mask.size:  # a mask of rows is slow next to a copy of the whole
+            merged = most.copy()
+            merged[others] = few[others]
+            return merged
     return namespace(x).where(column(index_like(mask, x), x), x, y)
 
 

@@ -39,7 +39,7 @@ from trisplit.snapshot import STATUSES, Finished, Snapshot
 from trisplit.steps import StepRule
 from trisplit.theory import guarantees
 
-COMPACT_SHARE = 1 / 5  # of finished rows; taking rows out costs as much as an iteration or two
+COMPACT_SHARE = 1 / 10  # of finished rows; taking rows out costs as much as an iteration or two
 PART_SHARE = 1 / 4  # of rows to be certified anew; more are certified together with all others
 SELECTIONS = 8  # by `f.select` that are verified
 FINISHED = ("finished members", "finished x", "finished iteration", "finished nit", "finished status")
@@ -135,7 +135,7 @@ class BatchDriver:
             # A reservoir of one for each problem; numbers are drawn for all, so that none depends on which are at work.
             rows = self.now.rows
             chosen = self.rng.random(prod(self.batch))[rows.members] * state.t < 1.0
-            self.now = replace(self.now, rows=replace(rows, drawn=rows.keep(chosen, state, rows.drawn)))
+            self.now = self.now._replace(rows=replace(rows, drawn=rows.keep(chosen, state, rows.drawn)))
         if self.callback is not None and self.callback(state):
             return Status.CALLBACK
         self.drop_not_finite(state)
@@ -155,10 +155,9 @@ class BatchDriver:
         rows = self.now.rows
         if rows.best is None or state.f_z is None or not on_host(state.z):
             return
-        finite = np.isfinite(np.ravel(state.f_z))
-        if finite.all():
+        if all_finite(state.f_z):  # pyright: ignore[reportArgumentType]
             return
-        failed = np.flatnonzero(~rows.done & ~finite)
+        failed = np.flatnonzero(~rows.done & ~np.isfinite(np.ravel(state.f_z)))
         if len(failed):
             best, numbers = rows.known()
             self.finish(rows, failed, rows.recompute(best), numbers, Status.NOT_FINITE, state.t)
@@ -202,7 +201,7 @@ class BatchDriver:
             gradients=self.counts.grad,
             proxes=self.counts.prox,
         )
-        self.now = replace(self.now, rows=rows, trace=(*self.now.trace, row))
+        self.now = self.now._replace(rows=rows, trace=(*self.now.trace, row))
         return seen
 
     def part(self, places: np.ndarray, state: State) -> tuple[Rows, State, np.ndarray]:
@@ -246,7 +245,7 @@ class BatchDriver:
             return False
         kept = rows.taken(state, stay)
         self.verify(fewer, kept)
-        self.now = replace(self.now, rows=fewer, state=kept)
+        self.now = self.now._replace(rows=fewer, state=kept)
         return True
 
     def verify(self, rows: Rows, state: State) -> None:
@@ -285,9 +284,9 @@ class BatchDriver:
         every = guarantees(
             self.problem, self.x0, self.rule, relax=self.relax, output=self.output, iterations=nit.tolist()
         )
-        status, guarantee = np.empty(len(nit), dtype=object), np.empty(len(nit), dtype=object)
-        status[:], guarantee[:] = [STATUSES[code] for code in codes], every
-        guarantee[status == Status.NOT_FINITE] = NO_GUARANTEE
+        status, guarantee = np.array(STATUSES, dtype=object)[codes], np.empty(len(nit), dtype=object)
+        guarantee[:] = every
+        guarantee[codes == STATUSES.index(Status.NOT_FINITE)] = NO_GUARANTEE
         x = namespace(x).reshape(x, self.x0.shape)
         if not all_finite(x):  # of problems that were not finite at the first iterate
             x = where_rows(to_numpy(each_finite(x, len(self.batch))), x, self.x0)

@@ -87,7 +87,8 @@ class Rows:
         if not unchanged(new.gamma, old.gamma):
             new, old = (state._replace(gamma=self.steps(state)) for state in (new, old))
         mask_of = mask.reshape(self.batch)
-        merged = new.mapped(lambda a, b: where_rows(mask_of, a, b) if self.has_rows(a) else a, old)
+        merge = lambda a, b: a if a is b or not self.has_rows(a) else where_rows(mask_of, a, b)  # noqa: E731
+        merged = new.mapped(merge, old)
         return merged._replace(t=np.where(mask, new.t, old.t))  # pyright: ignore[reportArgumentType]
 
     def points(self, state: State, rows: np.ndarray) -> Array:
@@ -175,9 +176,14 @@ class Rows:
         fun, z = objective(problem, state), point(problem, state)
         certificate = certify(problem, state, self.kind)
         columns = fun, certificate.stationarity, certificate.infeasibility, norm(z, k)
-        fun, stationarity, infeasibility, size = (np.ravel(to_numpy(column)).astype(float) for column in columns)  # pyright: ignore
+        fun, stationarity, infeasibility, size = (_numbers(column) for column in columns)  # pyright: ignore
         finite = finite.ravel() & np.isfinite(fun)
         stationarity, infeasibility = (np.where(finite, column, np.nan) for column in (stationarity, infeasibility))
         error = np.maximum(stationarity / np.maximum(1.0, np.abs(fun)), infeasibility / np.maximum(1.0, size))
         error = np.where(finite & np.isfinite(stationarity) & np.isfinite(infeasibility), error, np.inf)
         return Numbers(np.where(finite, fun, np.nan), stationarity, infeasibility, error, finite)
+
+
+def _numbers(column: Array) -> np.ndarray:
+    """Return one number for each row, on the host."""
+    return np.ravel(to_numpy(column)).astype(float, copy=False)

@@ -3,7 +3,7 @@
 One object that never changes, so that an interrupt finds either all of a change or nothing of it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +27,7 @@ class Finished(NamedTuple):
     status: np.ndarray  # places in STATUSES
 
 
-@dataclass(frozen=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """The state belongs to the rows; `state` is None before the first iteration."""
 
     rows: Rows
@@ -53,7 +52,7 @@ class Snapshot:
         piece = Finished(members, points, numbers, iteration, np.full(len(places), nit), codes[places])
         done = self.rows.done.copy()
         done[np.searchsorted(self.rows.members, members)] = True
-        return replace(self, rows=replace(self.rows, done=done), finished=(*self.finished, piece))
+        return self._replace(rows=replace(self.rows, done=done), finished=(*self.finished, piece))
 
     def gathered(self) -> Finished:
         """Return all finished problems together, in the order of the batch."""

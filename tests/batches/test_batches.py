@@ -10,7 +10,6 @@ from tests.backends.problems import CASES
 from tests.batches.problems import Quadratics, Selectable, batch_of
 from trisplit.algorithms import refused
 from trisplit.batch import BatchDriver
-from trisplit.steps import decisions
 from trisplit.terms import L1, Box, L2Ball
 
 BATCHES = {"one axis": (7,), "two axes": (2, 3)}
@@ -180,7 +179,8 @@ def test_outputs(output):
         return
     for i in range(6):
         alone = ts.minimize(f.member(i), x0[i], terms, output=output, tol=0, max_iter=40)
-        assert res.iteration[i] == alone.iteration
+        rounding = max(abs(res.certificate.stationarity[i]), abs(alone.certificate.stationarity)) < 1e-15
+        assert res.iteration[i] == alone.iteration or rounding
         assert np.allclose(res.x[i], alone.x, atol=1e-9)
 
 
@@ -281,37 +281,6 @@ def test_frank_wolfe_takes_one_problem():
     f, x0 = batch_of((3,), (4,))
     with pytest.raises(ts.InputError, match="one problem at a time"):
         next(ts.algorithms.frank_wolfe.frank_wolfe(ts.Problem(f, Box(-1, 1), batch_ndim=1), 0 * x0))
-
-
-def random_table(rows):
-    rng = np.random.default_rng(1)
-    table = np.abs(rng.standard_normal((rows, decisions.WIDTH)))
-    table[:, 2] = np.finfo(float).eps
-    table[:, [3, 4]] = rng.integers(0, 2, (rows, 2))
-    table[:, [5, 9, 10, 12, 14, 15, 16, 17]] = rng.integers(0, 12, (rows, 8))
-    table[::7, 11] = np.inf
-    return table, rng
-
-
-def test_compiled_decisions_are_the_plain_ones():
-    loops = decisions.compiled_rows()
-    table, rng = random_table(500)
-    moves = np.abs(rng.standard_normal((3, 500))) * np.geomspace(1e-18, 1e3, 500)
-    tests = rng.standard_normal((5, 500)) * np.array([1.0, 1.0, 0.3, 0.3, 0.3])[:, None]
-    tests[:2] = np.abs(tests[:2])
-    tests[rng.integers(0, 5, 60), rng.integers(0, 500, 60)] = np.nan
-    tests[rng.integers(3, 5, 30), rng.integers(0, 500, 30)] = np.inf
-    compiled, plain = table.copy(), table.copy()
-    squares = moves**2
-    squares[1] -= 0.5 * squares[0]
-    own = squares.copy()
-    assert loops.move_rows(compiled, own, 1.5) == decisions.move_rows(plain, squares, 1.5)
-    np.testing.assert_allclose(own, squares, rtol=1e-14)
-    np.testing.assert_allclose(compiled, plain, rtol=1e-14)
-    assert loops.change_rows(compiled, moves, 0.5, 4.0) == decisions.change_rows(plain, moves, 0.5, 4.0)
-    np.testing.assert_allclose(compiled, plain, rtol=1e-14)
-    assert loops.verdict_rows(compiled, tests) == decisions.verdict_rows(plain, tests)
-    np.testing.assert_allclose(compiled, plain, rtol=1e-14)
 
 
 @pytest.mark.parametrize("step", ["auto", "constant", "theory"])

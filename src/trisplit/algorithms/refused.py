@@ -29,14 +29,14 @@ class RefusedRows:
     whole: "BatchAdaptive"
     rule: "BatchAdaptive"  # for these rows
 
-    def taken(self, state: State) -> State:
-        """Return these problems of a state of the whole batch."""
-        memory = self.whole.memory_of(state.memory, self.rows)  # pyright: ignore[reportArgumentType]
-        return state._replace(memory=()).mapped(self.rows_of)._replace(memory=memory)
+    def taken(self, *arrays: "float | Array | None") -> list[Array]:
+        """Return these problems of arrays of the whole batch."""
+        index, k = index_like(self.rows, arrays[0]), self.whole.batch_ndim  # pyright: ignore[reportArgumentType]
+        return [take_rows(array, index, k) for array in arrays]  # pyright: ignore[reportArgumentType]
 
-    def rows_of(self, x: "float | Array") -> Array:
-        """Return these problems of an array of the whole batch."""
-        return take_rows(x, index_like(self.rows, x), self.whole.batch_ndim)  # pyright: ignore[reportArgumentType]
+    def memory_of(self, memory: tuple) -> tuple:
+        """Return these problems of what the rule remembers of the whole batch."""
+        return self.whole.memory_of(memory, self.rows)  # pyright: ignore[reportArgumentType]
 
     def put_back(self, state: State, memory: tuple, own: State) -> tuple[State, tuple, Array]:
         """Return state, memory and x - z of the whole batch with these problems as they are in `own`."""

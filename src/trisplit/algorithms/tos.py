@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
+from trisplit.algorithms.forward import forward_of_rows
 from trisplit.algorithms.refused import refused_rows
 from trisplit.algorithms.state import State
 from trisplit.arrays import Array, unchanged
@@ -181,9 +182,14 @@ def iterate(
         z, f_z, u, trial = half
     while True:
         # Scaling y - z with gamma keeps (y - z) / gamma, a subgradient of g at z, so z stays prox_{gamma g}(y).
-        if not unchanged(trial, gamma):
-            y, gamma = z + (trial / gamma) * (y - z), trial
-        x = h.prox(2 * z - y - gamma * u, gamma)  # [YMS21] Alg. 1, line 3
+        both = None if isinstance(trial, float) else forward_of_rows(z, y, u, gamma, trial)  # pyright: ignore
+        if both is None:
+            if not unchanged(trial, gamma):
+                y, gamma = z + (trial / gamma) * (y - z), trial
+            x = h.prox(2 * z - y - gamma * u, gamma)  # [YMS21] Alg. 1, line 3
+        else:  # the same, compiled for the steps of a batch
+            (y, forward), gamma = both, trial
+            x = h.prox(forward, gamma)
         d = x - z if rule.needs_d else None
         state = State(t, z, x, y, u, gamma, f_z, memory, d)
         trial, memory = rule.judge(memory, state, f)
@@ -191,9 +197,9 @@ def iterate(
             break
         few = refused_rows(f, h, state, trial, rule)
         if few is not None:  # of a batch; the others need no further trial
-            own = few.taken(state._replace(memory=memory))
-            again = Half(own.z, own.f_z, own.u, few.rows_of(trial))  # pyright: ignore[reportArgumentType]
-            settled, _, _ = iterate(t, few.f, g, few.h, own.y, own.gamma, few.rule, own.memory, half=again)  # pyright: ignore
+            *halves, own_y, own_gamma = few.taken(z, f_z, u, trial, y, gamma)
+            own_memory = few.memory_of(memory)
+            settled, _, _ = iterate(t, few.f, g, few.h, own_y, own_gamma, few.rule, own_memory, half=Half(*halves))  # pyright: ignore
             state, memory, d = few.put_back(state, memory, settled)
             y = state.y
             break

@@ -108,7 +108,7 @@ class Adaptive:
     def batched(self, batch_ndim: int) -> "BatchAdaptive":
         """Return the rule that adapts a step for each problem of a batch."""
         from trisplit.steps.adaptive_batch import BatchAdaptive
-        from trisplit.steps.decisions import compiled_rows
+        from trisplit.steps.row_loops import compiled_rows
 
         compiled_rows()  # now, not in the midst of an iteration
         return BatchAdaptive(self, batch_ndim)

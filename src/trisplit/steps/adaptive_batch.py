@@ -1,7 +1,8 @@
 """The adaptive step for a batch: the rule of `adaptive.py`, with a step and a memory for each problem.
 
 The lengths of the moves are computed where the arrays live; the decisions are taken on the host, by compiled loops over
-the problems. So a GPU is waited for once to propose steps and once for each trial.
+the problems. So a GPU is waited for once to propose steps and once for each trial. Arrays that live on the host go
+through these loops themselves.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +22,9 @@ from trisplit.arrays import (
     take_rows,
     to_host,
 )
-from trisplit.steps.decisions import REST, WIDTH, compiled_rows
+from trisplit.kernels.host_rows import as_numbers, as_rows, is_double
+from trisplit.steps.decisions import REST, WIDTH
+from trisplit.steps.row_loops import compiled_rows
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
@@ -78,8 +81,12 @@ class BatchAdaptive:
         gamma = xp.where(measured, 1.0 / xp.where(measured, L, 1.0), size / xp.where(steep, slope, 1.0))
         return xp.where(steep, gamma, 1.0)
 
-    @np.errstate(invalid="ignore", over="ignore")
     def propose(self, memory: BatchMemory, z: Array, y: Array, gamma: Array) -> tuple[Array, BatchMemory]:
+        propose = self._propose_on_host if memory[0] is not None and is_double(z) else self._propose
+        return propose(memory, z, y, gamma)
+
+    @np.errstate(invalid="ignore", over="ignore")
+    def _propose(self, memory: BatchMemory, z: Array, y: Array, gamma: Array) -> tuple[Array, BatchMemory]:
         z_old, d, square, table, tests = memory
         table = table.copy()
         rows = table.reshape(-1, WIDTH)
@@ -99,20 +106,42 @@ class BatchAdaptive:
         tests = compiled.change_rows(rows, moves, self.rule.change, self.rule.dominance)
         return self._steps(table, gamma), BatchMemory(z, d, square, table, tests)
 
+    def _propose_on_host(self, memory: BatchMemory, z: Array, y: Array, gamma: Array) -> tuple[Array, BatchMemory]:
+        z_old, d, square, before, _ = memory
+        n, rule, table, steps = square.size, self.rule, np.empty(before.shape), np.empty(square.size)
+        arrays = [as_rows(array, n) for array in (z, z_old, d, y)]  # pyright: ignore[reportArgumentType]
+        numbers = rule.relax, rule.change, rule.dominance
+        own = table.reshape(n, WIDTH)
+        tests, changed = compiled_rows().propose_rows(
+            before.reshape(n, WIDTH), own, steps, *arrays, as_numbers(square), *numbers
+        )
+        return steps.reshape(gamma.shape) if changed else gamma, BatchMemory(z_old, d, square, table, tests)
+
     def judge(self, memory: BatchMemory, state: "State", f: "Function") -> tuple[Array, BatchMemory]:
         """Judge all steps; the table of `memory`, which `propose` made for this iteration, is changed."""
         k, d = self.batch_ndim, state.x - state.z if state.d is None else state.d
+        part = f.seen_part(d)
+        if part is d and is_double(d):
+            return self._judge_on_host(memory, state, d, f)
         square = per_problem_dot(d, d, k)
         if not memory.tests:
             memory.table[..., REST] -= 1.0
             (squares,) = to_host(square)
             return state.gamma, memory._replace(z=state.z, d=d, square=squares.reshape(memory.square.shape))  # pyright: ignore
-        part = f.seen_part(d)
         seen = square if part is d else per_problem_dot(part, part, k)
         tests = to_host(square, seen, per_problem_dot(state.u, d, k), state.f_z, f.value(state.x))  # pyright: ignore
         refused = compiled_rows().verdict_rows(memory.table.reshape(-1, WIDTH), tests)
         memory = memory._replace(z=state.z, d=d, square=tests[0].reshape(memory.square.shape))
         return self._steps(memory.table, state.gamma) if refused else state.gamma, memory  # pyright: ignore
+
+    def _judge_on_host(self, memory: BatchMemory, state: "State", d: Array, f: "Function") -> tuple[Array, BatchMemory]:
+        table, n = memory.table.reshape(-1, WIDTH), memory.square.size
+        steps, square = np.empty(n), np.empty(n)
+        f_z, f_x = (state.f_z, f.value(state.x)) if memory.tests else (square, square)  # else they are not looked at
+        arrays = as_rows(d, n), as_rows(state.u, n), as_numbers(f_z), as_numbers(f_x)  # pyright: ignore
+        refused = compiled_rows().judge_rows(table, steps, square, *arrays)
+        memory = BatchMemory(state.z, d, square.reshape(memory.square.shape), memory.table, memory.tests)
+        return steps.reshape(state.gamma.shape) if refused else state.gamma, memory  # pyright: ignore
 
     def memory_of(self, memory: BatchMemory, rows: np.ndarray) -> BatchMemory:
         """Return the memory of some problems, for `judge`, which needs only the table."""

@@ -1,12 +1,9 @@
 """What the adaptive step decides, as functions of floats alone.
 
-The rule for one problem calls them; the rule for a batch compiles the loops over a table, one row for each problem.
+The rule for one problem calls them; the loops of `row_loops.py` over the problems of a batch compile them.
 """
 
-from collections.abc import Callable
-from functools import cache
-from math import exp, isfinite, sqrt
-from typing import NamedTuple
+from math import exp, isfinite
 
 import numpy as np
 
@@ -16,7 +13,6 @@ MIN_DRIFT = 0.05
 MAX_WAIT = 3.0  # iterations without a comparison of moves where gamma may not grow anyway
 MAX_REST = 7.0  # iterations without a curvature test while gamma does not grow
 WIDTH, WAIT, SPAN, REST = 18, 14, 15, 16  # a row of the table: gamma and the numbers of the memory
-REFUSED = -1.0  # in place of the rest of a problem whose step is tried again
 
 
 def change(
@@ -129,28 +125,6 @@ def verdict(
     return min(max(0.95 * allowed / error, 0.5), 0.9) if isfinite(error) else 0.5, 0.0, 0.0, blind
 
 
-def move_rows(table: np.ndarray, moves: np.ndarray, relax: float) -> int:
-    """Turn ||z+ - z||^2, <z+ - z, d> and ||d||^2 of each row into the lengths of the primal, dual and whole move.
-
-    The bound on the size of the iterates in the table grows by them; returned is how many moves it says are rounding
-    errors. While a row waits, its primal and dual move are not looked at.
-    """
-    loose = 0
-    for i in range(table.shape[0]):
-        r = table[i]
-        square = moves[0, i]
-        move = relax * sqrt(moves[2, i])
-        primal = dual = move
-        if r[WAIT] == 0.0:
-            rest = square - 2.0 * relax * moves[1, i] + move * move
-            primal, dual = sqrt(square), 0.0 if rest < 0.0 else sqrt(rest)  # NaN stays NaN
-        moves[0, i], moves[1, i], moves[2, i] = primal, dual, move
-        r[1] += primal + dual
-        if not move > 10.0 * r[2] * r[1]:
-            loose += 1
-    return loose
-
-
 def change_row(r: np.ndarray, primal: float, dual: float, move: float, first: float, dominance: float) -> None:
     """Replace gamma and the numbers in a row of the table by what `change` returns."""
     gamma, numbers = change(
@@ -179,64 +153,6 @@ def change_row(r: np.ndarray, primal: float, dual: float, move: float, first: fl
         r[17],
     )
     r[0] = gamma
-    for k in range(WIDTH - 1):
-        r[k + 1] = numbers[k]
-
-
-def change_rows(table: np.ndarray, moves: np.ndarray, first: float, dominance: float) -> int:
-    """Change each row of the table by the lengths of its moves; return how many are to test their curvature."""
-    tests = 0
-    for i in range(table.shape[0]):
-        change_row(table[i], moves[0, i], moves[1, i], moves[2, i], first, dominance)
-        if table[i, REST] == 0.0:
-            tests += 1
-    return tests
-
-
-def verdict_rows(table: np.ndarray, tests: np.ndarray) -> int:
-    """Shorten gamma in each row of the table by what `verdict` says of ||d||^2, that of its part, <u, d>, f(z), f(x).
-
-    The number of refused steps is returned; as long as there are any, only they are judged again.
-    """
-    refused, again = 0, False
-    for i in range(table.shape[0]):
-        again = again or table[i, REST] == REFUSED
-    for i in range(table.shape[0]):
-        r = table[i]
-        if again and r[REST] != REFUSED:
-            continue
-        if r[REST] > 0.0:
-            r[REST] -= 1.0
-            continue
-        ratio, r[3], r[SPAN], r[17] = verdict(
-            r[0], tests[0, i], tests[1, i], tests[2, i], tests[3, i], tests[4, i], r[2], r[SPAN], r[17]
-        )
-        r[REST] = r[SPAN]
-        if ratio != 1.0:
-            refused += 1
-            r[0] *= ratio
-            r[5] += r[4]
-            r[4] = 0.0
-            r[REST] = REFUSED
-    return refused
-
-
-class Compiled(NamedTuple):
-    """The loops over a table, compiled."""
-
-    move_rows: Callable[[np.ndarray, np.ndarray, float], int]
-    change_rows: Callable[[np.ndarray, np.ndarray, float, float], int]
-    verdict_rows: Callable[[np.ndarray, np.ndarray], int]
-
-
-@cache
-def compiled_rows() -> Compiled:
-    """Return the loops over a table, compiled."""
-    from trisplit.kernels import compiled
-
-    table = "f8[:,::1]"
-    return Compiled(
-        compiled(f"i8({table},{table},f8)")(move_rows),
-        compiled(f"i8({table},{table},f8,f8)", calls=(change, change_row))(change_rows),
-        compiled(f"i8({table},{table})", calls=(verdict,))(verdict_rows),
-    )
+    # Written out: an index that a loop counts makes the compiler keep the numbers in memory.
+    r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9] = numbers[:9]
+    r[10], r[11], r[12], r[13], r[14], r[15], r[16], r[17] = numbers[9:]

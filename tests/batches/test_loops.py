@@ -1,0 +1,89 @@
+"""The compiled loops over the problems of a batch are the plain ones."""
+
+import numpy as np
+
+from trisplit.algorithms import forward
+from trisplit.steps import decisions, row_loops
+
+
+def random_table(rows):
+    rng = np.random.default_rng(1)
+    table = np.abs(rng.standard_normal((rows, decisions.WIDTH)))
+    table[:, 2] = np.finfo(float).eps
+    table[:, [3, 4]] = rng.integers(0, 2, (rows, 2))
+    table[:, [5, 9, 10, 12, 14, 15, 16, 17]] = rng.integers(0, 12, (rows, 8))
+    table[::7, 11] = np.inf
+    return table, rng
+
+
+def test_compiled_decisions_are_the_plain_ones():
+    loops = row_loops.compiled_rows()
+    table, rng = random_table(500)
+    moves = np.abs(rng.standard_normal((3, 500))) * np.geomspace(1e-18, 1e3, 500)
+    tests = rng.standard_normal((5, 500)) * np.array([1.0, 1.0, 0.3, 0.3, 0.3])[:, None]
+    tests[:2] = np.abs(tests[:2])
+    tests[rng.integers(0, 5, 60), rng.integers(0, 500, 60)] = np.nan
+    tests[rng.integers(3, 5, 30), rng.integers(0, 500, 30)] = np.inf
+    compiled, plain = table.copy(), table.copy()
+    squares = moves**2
+    squares[1] -= 0.5 * squares[0]
+    own = squares.copy()
+    assert loops.move_rows(compiled, own, 1.5) == row_loops.move_rows(plain, squares, 1.5)
+    np.testing.assert_allclose(own, squares, rtol=1e-14)
+    np.testing.assert_allclose(compiled, plain, rtol=1e-14)
+    assert loops.change_rows(compiled, moves, 0.5, 4.0) == row_loops.change_rows(plain, moves, 0.5, 4.0)
+    np.testing.assert_allclose(compiled, plain, rtol=1e-14)
+    assert loops.verdict_rows(compiled, tests) == row_loops.verdict_rows(plain, tests)
+    np.testing.assert_allclose(compiled, plain, rtol=1e-14)
+
+
+def test_the_loops_over_arrays_are_the_plain_ones_and_those_over_lengths():
+    loops = row_loops.compiled_rows()
+    before, rng = random_table(300)
+    z, z_old, d, y, u = rng.standard_normal((5, 300, 7)) * np.geomspace(1e-18, 1e3, 300)[:, None]
+    square, f_z, f_x = np.vecdot(d, d), *rng.standard_normal((2, 300))
+    found = []
+    for own in (loops, row_loops):
+        table, steps, shorter, squares = np.empty_like(before), np.empty(300), np.empty(300), np.empty(300)
+        counts = own.propose_rows(before, table, steps, z, z_old, d, y, square, 1.5, 0.5, 4.0)
+        proposed = table.copy()
+        refused = own.judge_rows(table, shorter, squares, d, u, f_z, f_x)
+        assert 0 < refused < counts[0] < 300
+        again = own.judge_rows(table, shorter, squares, 0.1 * d, u, f_z, f_x)  # only those that were refused
+        assert 0 < again <= refused
+        found.append((*counts, refused, again, proposed, table, steps, shorter, squares))
+    for compiled, plain in zip(*found, strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=1e-13)
+    tests, changed, refused, _, proposed, _, steps, _, _ = found[1]
+    table, moved = before.copy(), z - z_old
+    lengths = np.array([np.vecdot(moved, moved), np.vecdot(moved, d), square])
+    row_loops.move_rows(table, lengths, 1.5)
+    loose = ~(lengths[2] > 10 * table[:, 2] * table[:, 1])
+    table[loose, 1] = (np.linalg.norm(z, axis=1) + np.linalg.norm(y - z, axis=1))[loose]
+    assert row_loops.change_rows(table, lengths, 0.5, 4.0) == tests
+    np.testing.assert_allclose(table, proposed, rtol=1e-12)
+    assert row_loops.verdict_rows(table, np.array([square, square, np.vecdot(u, d), f_z, f_x])) == refused
+    assert changed == np.sum(steps != before[:, 0])
+
+
+def test_the_compiled_forward_step_is_the_plain_one():
+    rng = np.random.default_rng(0)
+    z, y, u = rng.standard_normal((3, 40, 5))
+    gamma = rng.random(40) + 0.1
+    trial = np.where(np.arange(40) % 3, gamma, 0.7 * gamma)
+    found = []
+    for own in (forward.compiled_loops(), forward):
+        scaled, moved, alone = np.empty((3, 40, 5))
+        own.scale_and_reflect_rows(y, z, u, gamma, trial, scaled, moved)
+        own.reflect_rows(scaled, z, u, trial, alone)
+        assert np.array_equal(moved, alone)
+        found.append((scaled, moved))
+    assert np.array_equal(*found)
+    columns = gamma.reshape(8, 5, 1, 1), trial.reshape(8, 5, 1, 1)
+    arrays = [array.reshape(8, 5, 5, 1) for array in (z, y, u)]
+    scaled, moved = forward.forward_of_rows(*arrays, *columns)
+    assert np.array_equal([scaled, moved], np.reshape(found[0], (2, 8, 5, 5, 1)))
+    changed = gamma != trial
+    assert np.array_equal(scaled.reshape(y.shape)[~changed], y[~changed])
+    np.testing.assert_allclose(scaled, arrays[0] + columns[1] / columns[0] * (arrays[1] - arrays[0]), rtol=1e-13)
+    assert np.array_equal(moved, 2 * arrays[0] - scaled - columns[1] * arrays[2])
