@@ -12,10 +12,10 @@ from hypothesis.extra.numpy import arrays
 from trisplit.errors import InputError
 from trisplit.qap import Instance, load
 from trisplit.qap.exchange_form import exchange_form
-from trisplit.qap.memetic import KICKS, LONG_WALKS, MemeticSearch, Recipe, crossed, shuffled
+from trisplit.qap.memetic import DEEP_WALKS, KICKS, LONG_WALKS, MemeticSearch, Recipe, crossed, shuffled
 from trisplit.qap.tabu import Rules
 
-RECIPES = {"kicks": KICKS, "long walks": LONG_WALKS}
+RECIPES = {recipe.name: recipe for recipe in (KICKS, DEEP_WALKS, LONG_WALKS)}
 SHORT = Recipe("short", 4, Rules(rounds=3, patience=1.0))
 
 

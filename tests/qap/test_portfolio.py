@@ -128,7 +128,7 @@ def test_islands_do_not_depend_on_the_workers(alone, workers):
     assert np.array_equal(res.permutation, alone.permutation)
     assert [row[:2] + row[3:5] for row in res.trace] == [row[:2] + row[3:5] for row in alone.trace]
     assert (res.moves, res.restarts, res.duplicates) == (alone.moves, alone.restarts, alone.duplicates)
-    assert {"start", "kicks", "long walks", "kick", "bound"} == set(members(alone))
+    assert {"start", "kicks", "deep walks", "long walks", "kick", "bound"} == set(members(alone))
 
 
 @pytest.mark.parametrize("pool", [ThreadPoolExecutor, lambda k: ProcessPoolExecutor(k, get_context("spawn"))])

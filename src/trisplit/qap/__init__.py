@@ -4,7 +4,7 @@ from trisplit.qap.bounds import LowerBound, lower_bound
 from trisplit.qap.constraints import Way, constrained
 from trisplit.qap.fixed import Expansion, reduced
 from trisplit.qap.instance import Instance
-from trisplit.qap.memetic import KICKS, LONG_WALKS, MemeticSearch
+from trisplit.qap.memetic import DEEP_WALKS, KICKS, LONG_WALKS, MemeticSearch
 from trisplit.qap.objective import Objective, Tangent
 from trisplit.qap.qaplib import load, names, read, table
 from trisplit.qap.record import QAPResult, QAPStatus, QAPTraceRow
@@ -14,6 +14,7 @@ from trisplit.qap.scipy_door import quadratic_assignment
 from trisplit.qap.solver import solve
 
 __all__ = [
+    "DEEP_WALKS",
     "KICKS",
     "LONG_WALKS",
     "Expansion",

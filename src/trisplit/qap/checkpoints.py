@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 INTERVAL = 0.5  # seconds between two files at least
 COUNTS = ("starts", "kicks", "restarts", "moves", "duplicates")
-TURNS = ("round", "gained", "next_faces", "bounded")
+TURNS = ("rounds", "turns", "gains", "gained", "next_faces", "bounded")
 Content = tuple[dict, dict[str, np.ndarray]]
 
 

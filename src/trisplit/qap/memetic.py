@@ -4,7 +4,8 @@ A child keeps what its two parents have in common, takes the rest from either of
 improved by `TabuSearch`. It replaces the worst of the population if it is better and its cost is new. After some
 generations without gain all but the best are shuffled in part and improved again, and random permutations take the
 places that are left. A population that comes back to its best cost again and again dies out, and a new one begins with
-random permutations. Two recipes that are good at different instances come along, `KICKS` and `LONG_WALKS`.
+random permutations. Three recipes that are good at different instances come along: `KICKS`, `LONG_WALKS` and
+`DEEP_WALKS`.
 
 A search depends on its seed and on the immigrants alone: how its moves are divided into steps makes no difference. In
 between two generations it is no more than a `Population`, which may be saved, or sent elsewhere to go on there.
@@ -39,8 +40,9 @@ class Recipe:
     rules: Rules
 
 
-KICKS = Recipe("kicks", 10, Rules(rounds=61, patience=1.0))
+KICKS = Recipe("kicks", 10, Rules(rounds=61, patience=2.0))
 LONG_WALKS = Recipe("long walks", 15, Rules(length=5000, tenure=(0.2, 0.6)))
+DEEP_WALKS = Recipe("deep walks", 5, Rules(rounds=10, patience=20.0, tenure=(0.2, 0.6)))
 
 
 class Member(NamedTuple):

@@ -2,13 +2,13 @@
 
 1. Starts: relax, round, exchange pairs. The first answers, each with a certificate.
 2. Islands: memetic searches by different recipes, in rounds of a fixed number of moves. After some rounds each island
-   gets the best permutation of another one. Now and then a permutation of theirs is kicked and improved on faces of the
-   polytope, and what comes out joins an island; more often while that gives better permutations.
+   sends its best permutation to the next one. Now and then a permutation of theirs is kicked and improved on faces of
+   the polytope, and what comes out joins its island; more often while that gives better permutations.
 3. Lower bounds: a cheap one after the first start; a strong one when the islands have not found anything better for
    long, or when most of the time is over.
 
 Without a time limit all of it depends on the seed and on numbers of iterations alone: who runs a task, and when, makes
-no difference.
+no difference. With one, islands do not wait for each other, and those that give better permutations have more turns.
 """
 
 from collections.abc import Iterator
@@ -25,8 +25,8 @@ from trisplit.qap.checkpoints import Keeper
 from trisplit.qap.crew import AnyOutcome, AnyTask, Crew
 from trisplit.qap.episodes import Outcome, Task, load_kernels
 from trisplit.qap.exchange_form import exchange_form
-from trisplit.qap.islands import ROLES, Walk, Walked, round_moves
-from trisplit.qap.memetic import Population
+from trisplit.qap.islands import ROLES, Walk, Walked, round_moves, shares
+from trisplit.qap.memetic import Population, Recipe
 from trisplit.qap.record import Record
 from trisplit.qap.search import Plan, derived
 
@@ -37,9 +37,16 @@ ISLAND_KEY, FACES_KEY = 2**31, 2**31 + 1  # of seeds; starts have the numbers be
 # A cheap bound takes about so many seconds times n^3, and may take this share of the time.
 CHEAP, CHEAP_SHARE = 1e-8, 0.05
 BOUND_SHARE = 0.1  # of the time, for a strong bound at the end
+ROUND_SECONDS = 0.1  # about: what a long round takes that has a core to itself during a bound is told from this
+FORGET = 0.9  # gains of islands count by so much less after each round
 # After so many rounds without gain, and this times the rounds before, a bound gets half of the time that is left.
 STAGNANT, PATIENCE = 30, 3.0
 MIN_SECONDS = 0.05  # for a bound
+
+
+def role(island: int) -> Recipe:
+    """Return the recipe of an island."""
+    return ROLES[island % len(ROLES)]
 
 
 @dataclass
@@ -56,9 +63,19 @@ class Portfolio:
         self.n = self.record.instance.n
         self.islands: list[Population] = []
         self.immigrants: list[list[np.ndarray]] = []
-        self.round = self.gained = 0  # rounds so far, and when the best permutation was found
+        self.rounds: list[int] = []  # of each island
+        self.busy: set[int] = set()  # islands whose round is under way
+        self.turns: list[float] = []  # that each island has had, in fractions of what it deserves
+        self.gains: list[float] = []  # of each island, recent ones
+        self.shares = shares(self.record.instance)
+        self.gained = 0  # rounds until the best permutation was found
         self.next_faces = FACES
         self.bounded = False  # whether the strong bound had its turn
+
+    @property
+    def round(self) -> int:
+        """How many rounds all islands have done."""
+        return min(self.rounds, default=0)
 
     def run(self, crew: Crew) -> None:
         """Let all members have their turns, from where the search is."""
@@ -74,12 +91,15 @@ class Portfolio:
             return
         if not self.islands:
             self.settle(crew)
-        while not self.over():
-            self.keep()
-            if self.strong_bound() or crew.run(iter(self.tasks()), self.take, ordered=True):
+        if self.plan.starts is None:
+            crew.run(self.endless(crew.slots), self.take, ordered=False)
+            return
+        self.keep()
+        while self.round < self.plan.starts and not self.record.late():
+            if crew.run(iter(self.one_round()), self.take, ordered=True):
                 return
-            self.exchange()
-        if self.plan.starts is not None and self.time_limit is None:
+            self.keep()
+        if self.time_limit is None:
             self.bound(max(perf_counter() - self.record.begin, MIN_SECONDS))
 
     def keep(self, *, now: bool = False) -> None:
@@ -98,10 +118,6 @@ class Portfolio:
         _, permutation = enumerate_all(Integers.of(instance))
         self.record.take_bound(lower_bound(instance, method="enumeration"))
         self.record.add_row("enumeration", self.record.offer(permutation).cost)
-
-    def over(self) -> bool:
-        """Say whether there are no more rounds."""
-        return self.record.late() or (self.plan.starts is not None and self.round >= self.plan.starts)
 
     # Starts
 
@@ -136,7 +152,7 @@ class Portfolio:
         if self.islands:  # it was a kick
             if record.best is not before:
                 self.next_faces = self.gained = self.round
-            self.immigrants[self.round % len(self.islands)].append(found.permutation)
+            self.immigrants[self.kicked].append(found.permutation)
         return over
 
     # Islands
@@ -145,49 +161,86 @@ class Portfolio:
         """Begin with islands, whose first permutations are those of the starts."""
         tabu.engine(exchange_form(self.record.instance).kind)  # here, before several threads would all load it
         count = len(ROLES) if self.plan.starts is not None else max(len(ROLES), crew.slots)
-        first = [np.random.default_rng(derived(self.plan.seed, ISLAND_KEY, i)) for i in range(count)]
         known = [member.permutation for member in self.record.pool]
-        for i, rng in enumerate(first):
-            size = ROLES[i % len(ROLES)].population
-            self.islands.append(Population.first(rng)._replace(waiting=tuple(known[i::count][:size])))
+        for i in range(count):
+            rng = np.random.default_rng(derived(self.plan.seed, ISLAND_KEY, i))
+            waiting = tuple(known[i::count][: role(i).population])
+            self.islands.append(Population.first(rng)._replace(waiting=waiting))
         self.immigrants = [[] for _ in self.islands]
+        self.rounds, self.turns, self.gains = [0] * count, [0.0] * count, [0.0] * count
 
-    def tasks(self) -> list[AnyTask]:
-        """Return the tasks of the next round."""
-        seconds, moves = self.plan.seconds(), round_moves(self.n)
-        tasks: list[AnyTask] = []
-        for i, population in enumerate(self.islands):
-            tasks.append(Walk(i, i, population, tuple(self.immigrants[i]), moves, self.record.goal, seconds))
-            self.immigrants[i] = []
-        self.round += 1
-        members = self.islands[self.round % len(self.islands)].members
-        if self.plan.faces and self.round > self.next_faces and members:
-            self.next_faces = self.round + FACES - 1
-            load_kernels(faces=True)
-            seed = derived(self.plan.seed, FACES_KEY, self.round)
-            chosen = members[np.random.default_rng(seed).integers(len(members))].permutation
-            tasks.append(Task(len(tasks), seed, chosen, None, 0, 0.0, True, 0.0, seconds))
-        return tasks
+    def one_round(self) -> list[AnyTask]:
+        """Return a task for each island."""
+        tasks: list[AnyTask] = [self.walk(i) for i in range(len(self.islands))]
+        return [*tasks, *self.faces(len(tasks))]
+
+    def endless(self, slots: int) -> Iterator[AnyTask]:
+        """Yield tasks for islands that have nothing to do, until the time is over."""
+        number, long = 0, 1
+        while not self.record.late():
+            for task in self.faces(number):
+                number += 1
+                yield task
+            seconds = self.bound_seconds()
+            if seconds is not None:
+                # All cores but one have something to do meanwhile.
+                if long < slots:
+                    long += 1
+                elif self.bound(seconds):
+                    return
+                else:
+                    long = 1
+            free = [i for i in range(len(self.islands)) if i not in self.busy]
+            island = min(free, key=lambda i: (self.turns[i], i))
+            self.turns[island] += 1.0 / (self.shares[island % len(ROLES)] + self.gains[island])
+            self.busy.add(island)
+            scale = 1.0 if seconds is None or self.bounded else max(seconds / ROUND_SECONDS, 1.0)
+            yield self.walk(island, number, scale)
+            number += 1
+
+    def walk(self, island: int, number: int | None = None, scale: float = 1.0) -> Walk:
+        """Return the next round of an island."""
+        immigrants, self.immigrants[island] = tuple(self.immigrants[island]), []
+        moves = int(scale * round_moves(self.n))
+        number = island if number is None else number
+        goal, seconds = self.record.goal, self.plan.seconds()
+        return Walk(number, island, self.islands[island], immigrants, moves, goal, seconds)
+
+    def faces(self, number: int) -> list[Task]:
+        """Return a kick of a permutation of one island, and restarts on faces, if it is time to."""
+        self.kicked = self.round % len(self.islands)
+        members = self.islands[self.kicked].members
+        if not self.plan.faces or self.round <= self.next_faces or not members:
+            return []
+        self.next_faces = self.round + FACES - 1
+        load_kernels(faces=True)
+        seed = derived(self.plan.seed, FACES_KEY, self.round)
+        chosen = members[np.random.default_rng(seed).integers(len(members))].permutation
+        return [Task(number, seed, chosen, None, 0, 0.0, True, 0.0, self.plan.seconds())]
 
     def take_walk(self, walk: Walk, walked: Walked) -> bool:
         """Add what a round of an island has found, and say whether the search is over."""
-        record, before = self.record, self.record.best
-        self.islands[walk.island] = walked.population
+        record, before, i = self.record, self.record.best, walk.island
+        self.islands[i] = walked.population
+        self.busy.discard(i)
+        self.rounds[i] += 1
         record.moves += walked.moves
         gain = before is None or record.instance.cost(walked.permutation) < before.cost
         found = record.offer(walked.permutation, polish=gain)  # exactly, where walks are not
-        if record.best is not before:
+        self.gains = [FORGET * past for past in self.gains]
+        if gain:
             self.gained = self.round
-        return record.add_row(ROLES[walk.island % len(ROLES)].name, found.cost)
+            self.gains[i] += 1.0
+        self.send(i)
+        if self.plan.starts is None:
+            self.keep()
+        return record.add_row(role(i).name, found.cost)
 
-    def exchange(self) -> None:
-        """After some rounds, send the best permutation of each island to the next one, unless that begins anew."""
-        if self.round % EXCHANGE or len(self.islands) == 1:
-            return
-        for i, population in enumerate(self.islands):
-            other = (i + 1) % len(self.islands)
-            if population.members and not self.islands[other].young:
-                self.immigrants[other].append(population.members[0].permutation)
+    def send(self, island: int) -> None:
+        """After some rounds, send the best permutation of an island to the next one, unless that begins anew."""
+        other, members = (island + 1) % len(self.islands), self.islands[island].members
+        if self.rounds[island] % EXCHANGE == 0 and members and not self.islands[other].young:
+            self.immigrants[other].append(members[0].permutation)
 
     # Lower bounds
 
@@ -197,18 +250,15 @@ class Portfolio:
             return False
         return self.record.take_bound(lower_bound(self.record.instance, method="gilmore-lawler"))
 
-    def strong_bound(self) -> bool:
-        """Add a strong lower bound if it is time to, and say whether the search is over."""
+    def bound_seconds(self) -> float | None:
+        """Return the time for a strong lower bound if it is to be computed now."""
         if self.bounded or self.time_limit is None:
-            return False
-        elapsed = perf_counter() - self.record.begin
-        left = self.time_limit - elapsed
+            return None
+        left = self.time_limit - (perf_counter() - self.record.begin)
         waited = self.round - self.gained
-        if waited >= max(STAGNANT, PATIENCE * self.gained):
-            return self.bound(left / 2)
-        if left <= 2 * BOUND_SHARE * self.time_limit:
-            return self.bound(BOUND_SHARE * self.time_limit)
-        return False
+        if self.record.target is None and waited >= max(STAGNANT, PATIENCE * self.gained):
+            return left / 2
+        return BOUND_SHARE * self.time_limit if left <= 2 * BOUND_SHARE * self.time_limit else None
 
     def bound(self, seconds: float) -> bool:
         self.bounded = True

@@ -53,8 +53,8 @@ def solve(
 
     Every start relaxes the problem to the Birkhoff polytope, goes to a certified stationary point by three operator
     splitting from a random point, rounds it to the nearest permutation, and exchanges pairs until none helps. What the
-    starts have found is the first population of two memetic tabu searches, which tell each other of their best; now and
-    then a permutation of theirs is improved by splittings on faces of the polytope. A lower bound says how far the
+    starts have found is the first population of three memetic tabu searches, which tell each other of their best; now
+    and then a permutation of theirs is improved by splittings on faces of the polytope. A lower bound says how far the
     answer can be from the optimum. `trace` tells who has contributed what.
 
     Parameters
@@ -64,7 +64,7 @@ def solve(
     C : array of the shape (rows of A, rows of B), optional
         Linear costs.
     starts : int, optional
-        10 if left out; each is followed by one round of both memetic searches later. If a time limit is given and this
+        10 if left out; each is followed by one round of all memetic searches later. If a time limit is given and this
         is left out, up to 10 starts in a twentieth of the time, then rounds without end.
     polish : bool
         Whether to exchange pairs, and to go on to the memetic searches. Without, the starts go on to faces of the
