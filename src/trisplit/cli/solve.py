@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -43,33 +44,36 @@ def solve(
             target=target,
             workers=workers,
             rng=seed,
-            callback=display.update,
+            callback=lambda row: display.update(row) or signals.caught,
             checkpoint=checkpoint,
         )
+        if signals.caught:
+            result = replace(result, status=qap.QAPStatus.INTERRUPTED)
     try:
         if json_path is not None:
             write_json(json_path, instance, result)
     finally:  # a full disk must not cost the answer, nor a closed pipe the file
         show(instance, result)
-    if result.status is qap.QAPStatus.INTERRUPTED:
-        raise typer.Exit(signals.exit_status)
+    if signals.caught:
+        raise typer.Exit(128 + signals.caught)
 
 
 class Signals:
-    """While a search runs, what asks to end ends it like Ctrl-C, with the best answer so far."""
+    """While a search runs, SIGINT and SIGTERM end it with the best answer so far."""
 
-    exit_status = 130
+    caught: int | None = None
 
     def __enter__(self) -> "Signals":
-        self.before = signal.signal(signal.SIGTERM, self.interrupt)
+        self.before = {number: signal.signal(number, self.interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
         return self
 
     def __exit__(self, *exception: object) -> None:
-        signal.signal(signal.SIGTERM, self.before)
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
 
     def interrupt(self, number: int, frame: object) -> None:
-        """Do as Ctrl-C does."""
-        self.exit_status = 128 + number
+        """Interrupt the search; code that is just being loaded may swallow that, so it is remembered as well."""
+        self.caught = number
         raise KeyboardInterrupt
 
 

@@ -145,7 +145,7 @@ class Portfolio:
             self.plan.rounded.append(outcome.rounded)
         found = record.take_start(outcome, kicked=task.incumbent is not None, polish=self.polish)
         over = record.status is not None
-        if before is None:
+        if record.starts == 1 and record.bound is None:
             over = self.cheap_bound() or over
         if not self.islands:
             self.keep()
