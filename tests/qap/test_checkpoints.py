@@ -29,6 +29,7 @@ def whole():
 @pytest.fixture(autouse=True)
 def every_time(monkeypatch):
     monkeypatch.setattr(checkpoints, "INTERVAL", 0.0)
+    monkeypatch.setattr(checkpoints, "SHARE", 1e9)
 
 
 def told(res):
@@ -68,6 +69,15 @@ def test_a_time_limit_is_one_for_each_call(tmp_path, options):
         assert all(one.seconds <= other.seconds for one, other in zip(res.trace, res.trace[1:], strict=False))
     assert seconds[0] + 0.5 < seconds[1] + 0.25 < seconds[2]
     assert costs == sorted(costs, reverse=True)
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_search_may_move_to_another_number_of_cores(tmp_path, workers):
+    path = tmp_path / "search"
+    first = solve(TAI30A, time_limit=0.5, rng=0, workers=2, checkpoint=path)
+    res = solve(TAI30A, time_limit=0.5, rng=0, workers=workers, checkpoint=path)
+    assert res.cost <= first.cost
+    assert res.moves > first.moves
 
 
 def test_a_seed_that_nobody_chose_is_kept(tmp_path):
@@ -125,7 +135,7 @@ def test_a_disk_that_is_full_costs_the_file_only(tmp_path, monkeypatch):
 COMMAND = """
 import sys
 from trisplit.qap import checkpoints
-checkpoints.INTERVAL = 0.0
+checkpoints.INTERVAL, checkpoints.SHARE = 0.0, 1e9
 from trisplit.cli import main
 main()
 """

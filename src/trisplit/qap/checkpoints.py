@@ -22,7 +22,7 @@ from trisplit.qap.record import Point, QAPTraceRow
 if TYPE_CHECKING:
     from trisplit.qap.portfolio import Portfolio
 
-INTERVAL = 0.5  # seconds between two files at least
+INTERVAL, SHARE = 0.5, 0.05  # seconds between two files at least, and the share of the time that writing them may take
 COUNTS = ("starts", "kicks", "restarts", "moves", "duplicates")
 TURNS = ("rounds", "turns", "gains", "gained", "next_faces", "bounded")
 Content = tuple[dict, dict[str, np.ndarray]]
@@ -57,7 +57,7 @@ class Keeper:
         }
         self.random = [plan.seed.entropy, list(plan.seed.spawn_key)]
         self.content: Content | None = None
-        self.last = -INTERVAL
+        self.next = 0.0  # when the next file may be written
         self.lock = Lock()
 
     def resume(self, portfolio: "Portfolio", *, same_seed: bool) -> None:
@@ -72,15 +72,17 @@ class Keeper:
         restore(portfolio, info, arrays)
 
     def keep(self, portfolio: "Portfolio", *, now: bool = False) -> None:
-        """Remember the search as it is between two tasks, and write it if the last time was some time ago."""
-        with self.lock:
-            self.content = described(portfolio)
-        self.write(portfolio, now=now)
+        """Write the search as it is between two tasks, if the last time was some time ago."""
+        if now or self.content is None or perf_counter() >= self.next:
+            with self.lock:
+                self.content = described(portfolio)
+            self.write(portfolio, now=now)
 
     def write(self, portfolio: "Portfolio", *, now: bool = False) -> None:
-        """Write what was remembered, with the best permutation known by now; from any thread."""
+        """Write the search as it was last, with the best permutation known by now; from any thread."""
         with self.lock:
-            if self.content is None or (not now and perf_counter() - self.last < INTERVAL):
+            begin = perf_counter()
+            if self.content is None or (not now and begin < self.next):
                 return
             info, arrays = self.content
             best = portfolio.record.best_by_now()
@@ -92,7 +94,8 @@ class Keeper:
             except OSError as error:  # the file before is still whole
                 text = f"checkpoint {self.path} was not written ({error}); the run goes on, free some space"
                 warnings.warn(text, RuntimeWarning, stacklevel=2)
-            self.last = perf_counter()
+            end = perf_counter()
+            self.next = end + max(INTERVAL, (end - begin) / SHARE)
 
 
 def described(portfolio: "Portfolio") -> Content:

@@ -90,10 +90,13 @@ class Crew:
     def __exit__(self, *exception: object) -> None:
         self.stack.close()
 
-    def run(self, tasks: Iterator[AnyTask], take: Take, *, ordered: bool) -> bool:
-        """Run tasks and hand each outcome to `take`, which says whether that is enough; return what it said last."""
+    def run(self, tasks: Iterator[AnyTask | None], take: Take, *, ordered: bool) -> bool:
+        """Run tasks and hand each outcome to `take`, which says whether that is enough; return what it said last.
+
+        A task that is None stands for none at the moment: it is asked again when another one is done.
+        """
         if self.pool is None:
-            return any(take(task, run_task(self.instance, task, self.tell)) for task in tasks)
+            return any(task is not None and take(task, run_task(self.instance, task, self.tell)) for task in tasks)
         pending: dict[Future, AnyTask] = {}
         try:
             return self._run_on(self.pool, tasks, take, ordered, pending)
@@ -112,7 +115,7 @@ class Crew:
             self.found(outcome)
 
     def _run_on(
-        self, pool: Executor, tasks: Iterator[AnyTask], take: Take, ordered: bool, pending: dict[Future, AnyTask]
+        self, pool: Executor, tasks: Iterator[AnyTask | None], take: Take, ordered: bool, pending: dict[Future, AnyTask]
     ) -> bool:
         """Keep some tasks with the executor, and take their outcomes; those it loses are run here."""
         # Not `concurrent.futures.wait`, which waits for ever for a future that is cancelled by a shutdown.

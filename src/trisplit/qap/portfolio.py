@@ -13,6 +13,7 @@ no difference. With one, islands do not wait for each other, and those that give
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from time import perf_counter
 
 import numpy as np
@@ -99,8 +100,19 @@ class Portfolio:
             if crew.run(iter(self.one_round()), self.take, ordered=True):
                 return
             self.keep()
-        if self.time_limit is None:
-            self.bound(max(perf_counter() - self.record.begin, MIN_SECONDS))
+        self.keep(now=True)
+        elapsed = perf_counter() - self.record.begin
+        left = inf if self.time_limit is None else self.time_limit - elapsed
+        self.bound(min(max(elapsed, MIN_SECONDS), left))
+
+    def end(self) -> None:
+        """Write the last checkpoint, if one is wanted."""
+        if self.keeper is not None and self.plan.starts is None:
+            self.keep(now=True)
+        elif (
+            self.keeper is not None
+        ):  # not as it is, perhaps in the middle of a round, but as it was after the last one
+            self.keeper.write(self, now=True)
 
     def keep(self, *, now: bool = False) -> None:
         """Write a checkpoint, if one is wanted."""
@@ -174,8 +186,8 @@ class Portfolio:
         tasks: list[AnyTask] = [self.walk(i) for i in range(len(self.islands))]
         return [*tasks, *self.faces(len(tasks))]
 
-    def endless(self, slots: int) -> Iterator[AnyTask]:
-        """Yield tasks for islands that have nothing to do, until the time is over."""
+    def endless(self, slots: int) -> Iterator[AnyTask | None]:
+        """Yield tasks for islands that have nothing to do, None if all are busy, until the time is over."""
         number, long = 0, 1
         while not self.record.late():
             for task in self.faces(number):
@@ -191,6 +203,9 @@ class Portfolio:
                 else:
                     long = 1
             free = [i for i in range(len(self.islands)) if i not in self.busy]
+            if not free:  # a checkpoint came from fewer cores
+                yield None
+                continue
             island = min(free, key=lambda i: (self.turns[i], i))
             self.turns[island] += 1.0 / (self.shares[island % len(ROLES)] + self.gains[island])
             self.busy.add(island)

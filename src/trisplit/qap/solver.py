@@ -140,8 +140,7 @@ def solve(
     except KeyboardInterrupt:
         record.status = QAPStatus.INTERRUPTED
     status = record.end()
-    if portfolio.keeper is not None:
-        portfolio.keeper.write(portfolio, now=True)
+    portfolio.end()
     if record.best is None:
         raise KeyboardInterrupt
     at, permutation = record.point, way(record.best.permutation)
