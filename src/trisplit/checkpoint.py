@@ -65,6 +65,17 @@ class Checkpoint:
             warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """Return the absolute path of a checkpoint, or raise an `InputError` if it cannot be a file."""
+    try:
+        file = Path(path).absolute()
+    except TypeError as error:
+        raise InputError(f"`checkpoint` must be a path, got {path!r}; pass the name of a file") from error
+    if file.is_dir() or not file.parent.is_dir():
+        raise InputError(f"`checkpoint` must be a file in an existing folder, got {file}; create the folder")
+    return file
+
+
 def write(path: Path, states: dict[str, State], info: dict[str, Json], arrays: dict[str, np.ndarray]) -> None:
     """Replace the file at `path` by a new one; it is complete on disk before it takes the name."""
     members = dict(arrays)
@@ -83,7 +94,7 @@ def write(path: Path, states: dict[str, State], info: dict[str, Json], arrays: d
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        Path(temporary).unlink(missing_ok=True)  # an interrupt may come when it has its name already
         raise
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from numbers import Real
 from os import PathLike
-from pathlib import Path
 from time import perf_counter
 from typing import TypeAlias
 
@@ -190,9 +189,7 @@ def _checkpoint(
     value: float,
     grad: Array,
 ) -> checkpoints.Checkpoint:
-    file = Path(path).absolute()
-    if file.is_dir() or not file.parent.is_dir():
-        raise InputError(f"`checkpoint` must be a file in an existing folder, got {file}; create the folder")
+    file = checkpoints.checked_path(path)
     f_start = np.append(np.ravel(to_numpy(grad)), np.asarray(as_host(value)))
     return checkpoints.Checkpoint(file, checkpoints.identity(problem, x0, step, relax=relax, output=output), f_start)
 

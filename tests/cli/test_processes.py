@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import IO
 
 import pytest
@@ -98,3 +99,35 @@ def test_ctrl_c_prints_the_best_answer_so_far(with_json, tmp_path):
     if with_json:
         record = json.loads((tmp_path / "out.json").read_text())
         assert (record["status"], record["cost"]) == ("INTERRUPTED", cost)
+
+
+@posix
+@pytest.mark.parametrize("pause", [0.0, 0.02, 0.05, 0.2])
+def test_a_second_signal_does_not_cost_the_answer(pause):
+    """As `timeout`, service managers and impatient people send them."""
+    command = [sys.executable, "-c", SOLVING, "solve", "tai150b", "--time-limit", "600"]
+    with subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True) as child:
+        assert child.stderr is not None
+        assert child.stderr.readline() == "solving\n"
+        child.send_signal(signal.SIGTERM)
+        time.sleep(pause)
+        if child.poll() is None:
+            child.send_signal(signal.SIGTERM)
+        out, err = child.communicate(timeout=60)
+    assert (child.returncode, err) == (128 + signal.SIGTERM, "")
+    assert len(printed(out)["permutation"]) == 150
+
+
+@posix
+def test_a_signal_before_there_is_an_answer_is_one_line():
+    code = SOLVING.replace("engine.t >= 3", "True").replace("advance(engine, iterations)", "signal.pause()", 1)
+    code = code.replace("signal.pause()", 'print("solving", file=sys.stderr, flush=True); signal.pause()')
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "solve", "nug12", "--workers", "1"], stdout=PIPE, stderr=PIPE, text=True
+    ) as child:
+        assert child.stderr is not None
+        assert child.stderr.readline() == "solving\n"
+        child.send_signal(signal.SIGTERM)
+        out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (128 + signal.SIGTERM, "")
+    assert err == "trisplit: interrupted before there was an answer\n"

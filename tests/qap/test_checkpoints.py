@@ -1,5 +1,6 @@
 """Searches that go on from a file: the same answer as without the interruption, and nothing lost or mixed up."""
 
+import os
 import random
 import shutil
 import signal
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from trisplit.errors import InputError
-from trisplit.qap import Instance, checkpoints, load, solve
+from trisplit.qap import Instance, QAPStatus, checkpoints, load, solve
 
 TAI17A, TAI30A = (Instance(name, load(name).A, load(name).B) for name in ("tai17a", "tai30a"))
 STARTS = 6
@@ -54,6 +55,67 @@ def test_a_search_that_failed_goes_on_as_if_nothing_had_happened(tmp_path, whole
     again = solve(TAI30A, starts=STARTS, rng=0, checkpoint=path)  # there is nothing left to do
     assert np.array_equal(again.permutation, whole.permutation)
     assert again.moves == whole.moves
+
+
+@pytest.mark.parametrize("interval", [0.0, 0.05, 1e9])
+@pytest.mark.parametrize("row", [4, 11, 17, -2])
+def test_ctrl_c_at_any_time_costs_neither_rounds_nor_the_best(tmp_path, monkeypatch, whole, row, interval):
+    """However long ago the last checkpoint was when the search ended."""
+    monkeypatch.setattr(checkpoints, "INTERVAL", interval)
+
+    def interrupt(last):
+        if last.number == row % len(whole.trace):
+            raise KeyboardInterrupt
+
+    path = tmp_path / "search"
+    first = solve(TAI30A, starts=STARTS, rng=0, checkpoint=path, callback=interrupt)
+    assert first.status is QAPStatus.INTERRUPTED
+    res = solve(TAI30A, starts=STARTS, rng=0, checkpoint=path)
+    assert np.array_equal(res.permutation, whole.permutation)
+    assert res.cost <= first.cost
+    assert told(res) == told(whole)
+    assert res.moves == whole.moves
+
+
+def test_a_search_that_is_over_keeps_its_bound(tmp_path):
+    path = tmp_path / "search"
+    first, again = (solve(TAI17A, starts=5, rng=0, checkpoint=path) for _ in range(2))
+    assert first.bound.method != "gilmore-lawler"
+    assert (again.lower_bound, again.status) == (first.lower_bound, first.status)
+
+
+def test_forbidden_pairs_belong_to_the_search_and_the_time_limit_does_not(tmp_path):
+    path, pairs = tmp_path / "search", [(0, 0), (1, 1)]
+    first = solve(TAI30A, forbidden=pairs, time_limit=0.01, rng=0, checkpoint=path)
+    assert solve(TAI30A, forbidden=pairs, time_limit=0.3, rng=0, checkpoint=path).cost <= first.cost
+    with pytest.raises(InputError, match="`forbidden` differs"):
+        solve(TAI30A, forbidden=pairs[:1], time_limit=0.3, rng=0, checkpoint=path)
+    with pytest.raises(InputError, match="`fixed` differs"):
+        solve(TAI30A, fixed={0: 1}, forbidden=pairs, time_limit=0.3, rng=0, checkpoint=path)
+
+
+def test_a_seed_of_several_numbers(tmp_path):
+    path = tmp_path / "search"
+    costs = {solve(TAI17A, starts=2, rng=np.random.default_rng([1, 2]), checkpoint=path).cost for _ in range(2)}
+    assert len(costs) == 1
+
+
+@pytest.mark.parametrize("path", [3, None.__class__, "no/such/folder/search", "."])
+def test_a_path_that_cannot_be_a_file(path):
+    with pytest.raises(InputError, match="`checkpoint` must be a"):
+        solve(TAI17A, starts=1, checkpoint=path)
+
+
+def test_an_interrupt_when_the_file_has_its_name_is_one(tmp_path, monkeypatch):
+    replace = os.replace
+
+    def late(*arguments):
+        replace(*arguments)
+        monkeypatch.setattr(os, "replace", replace)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", late)
+    assert solve(TAI17A, starts=2, rng=0, checkpoint=tmp_path / "search").status is QAPStatus.INTERRUPTED
 
 
 @pytest.mark.parametrize("options", [{}, {"polish": False}, {"faces": False}])

@@ -114,6 +114,34 @@ def test_bounds_hold(name):
     assert proven_bound(instance.A, instance.B, None, res.bound.certificate) == res.lower_bound
 
 
+@pytest.mark.parametrize("kind", ["fixed", "forbidden"])
+@pytest.mark.parametrize("size", [10**12, 2**62])
+def test_no_bound_is_claimed_where_the_smaller_problem_is_rounded(kind, size):
+    for seed in range(4):
+        A, B, C = np.random.default_rng(seed).integers(0, size, (3, 6, 6))
+        instance = Instance("huge", A, B, C=C)
+        allowed = [p for p in permutations(range(6)) if (p[0] == 1) == (kind == "fixed")]
+        res = solve(instance, starts=1, rng=0, **({"fixed": {0: 1}} if kind == "fixed" else {"forbidden": [(0, 1)]}))
+        best = min(map(instance.cost, allowed))
+        assert res.cost == instance.cost(res.permutation) >= best
+        assert res.lower_bound is None or res.lower_bound <= best
+        assert res.status is not QAPStatus.OPTIMAL or res.cost == best
+
+
+@pytest.mark.parametrize("name", ["esc32e", "esc16f"])
+def test_the_relaxation_does_not_depend_on_the_workers(name):
+    instance = Instance(name, load(name).A, load(name).B)
+    one, two = (solve(instance, starts=4, polish=False, rng=0, workers=workers) for workers in (1, 2))
+    assert np.array_equal(one.relaxation.x, two.relaxation.x)
+
+
+def test_one_start_does_not_take_all_the_time():
+    A, B = np.random.default_rng(0).integers(0, 100, (2, 300, 300))
+    solve(A, B, time_limit=0.1, rng=0)
+    res = solve(A + A.T, B + B.T, time_limit=2.0, rng=0)
+    assert res.moves > 0
+
+
 # The same answer
 
 

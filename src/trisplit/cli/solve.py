@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated
 
 import typer
@@ -35,46 +37,59 @@ def solve(
     for option, path in (("--json", json_path), ("--checkpoint", checkpoint)):
         if path is not None:
             check_writable(path, option)
-    with Display(instance, starts, time_limit, polish=polish) as display, Signals() as signals:
-        result = qap.solve(
-            instance,
-            starts=starts,
-            polish=polish,
-            time_limit=time_limit,
-            target=target,
-            workers=workers,
-            rng=seed,
-            callback=lambda row: display.update(row) or signals.caught,
-            checkpoint=checkpoint,
-        )
+    if json_path is not None and checkpoint is not None and json_path.absolute() == checkpoint.absolute():
+        raise InputError(f"--json and --checkpoint are the same file, {json_path}; choose another path for one of them")
+    with Signals() as signals:
+        try:
+            with Display(instance, starts, time_limit, polish=polish) as display:
+                result = qap.solve(
+                    instance,
+                    starts=starts,
+                    polish=polish,
+                    time_limit=time_limit,
+                    target=target,
+                    workers=workers,
+                    rng=seed,
+                    callback=lambda row: display.update(row) or signals.caught,
+                    checkpoint=checkpoint,
+                )
+        except KeyboardInterrupt:
+            print("trisplit: interrupted before there was an answer", file=sys.stderr)
+            raise typer.Exit(signals.exit_status) from None
         if signals.caught:
             result = replace(result, status=qap.QAPStatus.INTERRUPTED)
-    try:
-        if json_path is not None:
-            write_json(json_path, instance, result)
-    finally:  # a full disk must not cost the answer, nor a closed pipe the file
-        show(instance, result)
+        try:
+            if json_path is not None:
+                write_json(json_path, instance, result)
+        finally:  # a full disk must not cost the answer, nor a closed pipe the file
+            show(instance, result)
     if signals.caught:
-        raise typer.Exit(128 + signals.caught)
+        raise typer.Exit(signals.exit_status)
 
 
 class Signals:
-    """While a search runs, SIGINT and SIGTERM end it with the best answer so far."""
+    """While a search runs, SIGINT and SIGTERM end it with the best answer so far; once, lest the answer is lost."""
 
     caught: int | None = None
+
+    @property
+    def exit_status(self) -> int:
+        """What the shell is told."""
+        return 128 + (self.caught or signal.SIGINT)
 
     def __enter__(self) -> "Signals":
         self.before = {number: signal.signal(number, self.interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
         return self
 
     def __exit__(self, *exception: object) -> None:
-        for number, handler in self.before.items():
-            signal.signal(number, handler)
+        for number, handler in self.before.items():  # once caught, nothing is to end this process but itself
+            signal.signal(number, signal.SIG_IGN if self.caught else handler)
 
     def interrupt(self, number: int, frame: object) -> None:
         """Interrupt the search; code that is just being loaded may swallow that, so it is remembered as well."""
-        self.caught = number
-        raise KeyboardInterrupt
+        if self.caught is None:
+            self.caught = number
+            raise KeyboardInterrupt
 
 
 def find(problem: str) -> qap.Instance:
@@ -86,10 +101,12 @@ def find(problem: str) -> qap.Instance:
 def check_writable(path: Path, option: str) -> None:
     """Raise an `InputError` if `path` cannot become a file: better now than after the search."""
     folder = path.absolute().parent
-    if _is_device(path):
+    if _is_device(path) and option == "--json":
         return
     if path.is_dir():
         problem = "is a folder"
+    elif _is_device(path):
+        problem = "is no file"
     elif not folder.is_dir():
         problem = "lies in a folder that does not exist"
     elif not os.access(folder, os.W_OK):
@@ -108,7 +125,7 @@ class Display:
 
         console = Console(stderr=True)
         self.starts = starts or (DEFAULT_STARTS if time_limit is None else None)
-        self.time_limit = time_limit
+        self.time_limit, self.begin = time_limit, perf_counter()
         self.turns = {"start": 0} | ({recipe.name: 0 for recipe in ROLES} if polish else {})
         self.bar = Progress(
             TextColumn("{task.fields[label]}", markup=False),
@@ -134,7 +151,7 @@ class Display:
             self.turns[row.member] += 1
         used = max(
             sum(self.turns.values()) / len(self.turns) / self.starts if self.starts else 0.0,
-            row.seconds / self.time_limit if self.time_limit else 0.0,
+            (perf_counter() - self.begin) / self.time_limit if self.time_limit else 0.0,
         )
         said = f"best cost {row.best:,}"
         if row.bound is not None:

@@ -7,7 +7,7 @@ the best permutation of all, which may be newer. Costs are computed again when i
 import os
 import warnings
 from collections.abc import Iterable
-from pathlib import Path
+from copy import copy
 from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -36,26 +36,25 @@ class Keeper:
     path : path of the file
     portfolio : Portfolio
         The search, before it has begun.
-    x0 : array or None
-        What it was asked to begin with.
+    problem : dict
+        What else must agree between the file and the search that resumes from it.
     seed : int or None
         What the result is to tell.
     """
 
     def __init__(
-        self, path: str | os.PathLike, portfolio: "Portfolio", x0: np.ndarray | None, seed: int | None
+        self, path: str | os.PathLike, portfolio: "Portfolio", problem: dict[str, object], seed: int | None
     ) -> None:
-        plan, self.path, self.seed = portfolio.plan, Path(path), seed
+        plan, self.path, self.seed = portfolio.plan, checkpoint.checked_path(path), seed
         self.identity = {
             "kind": "qap.solve",
-            "A, B, C": portfolio.record.instance.sha256(),
             "starts": plan.starts,
             "max_iter": plan.max_iter,
             "polish": portfolio.polish,
             "faces": plan.faces,
-            "x0": checkpoint.describe(None if x0 is None else np.asarray(x0)),
+            **{name: checkpoint.describe(value) for name, value in problem.items()},
         }
-        self.random = [plan.seed.entropy, list(plan.seed.spawn_key)]
+        self.random = [np.asarray(plan.seed.entropy, object).tolist(), list(plan.seed.spawn_key)]
         self.content: Content | None = None
         self.next = 0.0  # when the next file may be written
         self.lock = Lock()
@@ -104,9 +103,9 @@ def described(portfolio: "Portfolio") -> Content:
     arrays: dict[str, np.ndarray] = {"seen": np.array(sorted(record.seen), np.uint64)}
     info: dict = {
         "counts": {name: getattr(record, name) for name in COUNTS},
-        "turns": {name: getattr(portfolio, name) for name in TURNS},
+        "turns": {name: copy(getattr(portfolio, name)) for name in TURNS},
         "trace": [list(row) for row in record.rows],
-        "rounded": portfolio.plan.rounded,
+        "rounded": list(portfolio.plan.rounded),
         "bound": None if bound is None else [bound.value, bound.method, bound.certificate, bound.seconds],
         "point": None,
         "islands": [],
@@ -149,8 +148,8 @@ def restore(portfolio: "Portfolio", info: dict, arrays: dict[str, np.ndarray]) -
         portfolio.immigrants.append(list(arrays[f"immigrants.{i}"]))
     if "best" in arrays:
         record.offer(arrays["best"])
-    if "newest" in arrays:  # from a round that will be done again: until then, it counts if the time is over
-        record.glimpsed = record.rated(arrays["newest"])
+    if "newest" in arrays:  # from a task that will be done again: until then, it counts if the search ends
+        record.glimpsed = record.restored = record.rated(arrays["newest"])
         if portfolio.plan.starts is None:
             record.best = record.best_by_now()
 

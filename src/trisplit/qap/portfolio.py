@@ -32,11 +32,12 @@ from trisplit.qap.record import Record
 from trisplit.qap.search import Plan, derived
 
 FIRST_STARTS, START_SHARE = 10, 0.05  # of a search without end: at most so many starts, in this share of the time
+FIRST_SHARE = 0.3  # of the time, for one of them, which is cut short then
 EXCHANGE = 5  # rounds
 FACES = 4  # rounds
 ISLAND_KEY, FACES_KEY = 2**31, 2**31 + 1  # of seeds; starts have the numbers below
 # A cheap bound takes about so many seconds times n^3, and may take this share of the time.
-CHEAP, CHEAP_SHARE = 1e-8, 0.05
+CHEAP, CHEAP_DECIMALS, CHEAP_SHARE = 1e-8, 1.5e-7, 0.05
 BOUND_SHARE = 0.1  # of the time, for a strong bound at the end
 ROUND_SECONDS = 0.1  # about: what a long round takes that has a core to itself during a bound is told from this
 FORGET = 0.9  # gains of islands count by so much less after each round
@@ -100,18 +101,17 @@ class Portfolio:
             if crew.run(iter(self.one_round()), self.take, ordered=True):
                 return
             self.keep()
+        if not self.bounded:
+            elapsed = perf_counter() - self.record.begin
+            left = inf if self.time_limit is None else self.time_limit - elapsed
+            self.bound(min(max(elapsed, MIN_SECONDS), left))
         self.keep(now=True)
-        elapsed = perf_counter() - self.record.begin
-        left = inf if self.time_limit is None else self.time_limit - elapsed
-        self.bound(min(max(elapsed, MIN_SECONDS), left))
 
     def end(self) -> None:
         """Write the last checkpoint, if one is wanted."""
-        if self.keeper is not None and self.plan.starts is None:
+        if self.plan.starts is None:
             self.keep(now=True)
-        elif (
-            self.keeper is not None
-        ):  # not as it is, perhaps in the middle of a round, but as it was after the last one
+        elif self.keeper is not None:  # as it was after the last round, not in the middle of one
             self.keeper.write(self, now=True)
 
     def keep(self, *, now: bool = False) -> None:
@@ -128,7 +128,8 @@ class Portfolio:
         """Look at all permutations."""
         instance = self.record.instance
         _, permutation = enumerate_all(Integers.of(instance))
-        self.record.take_bound(lower_bound(instance, method="enumeration"))
+        if self.record.exact:
+            self.record.take_bound(lower_bound(instance, method="enumeration"))
         self.record.add_row("enumeration", self.record.offer(permutation).cost)
 
     # Starts
@@ -139,6 +140,8 @@ class Portfolio:
         for task in self.plan.tasks(best, first=self.record.starts + self.record.kicks):
             if self.polish and self.plan.starts is None and self.enough(task.number):
                 break
+            if self.polish and self.plan.starts is None and task.seconds is not None and self.time_limit is not None:
+                task = task._replace(seconds=min(task.seconds, FIRST_SHARE * self.time_limit))
             yield task._replace(faces=task.faces and not self.polish)
 
     def enough(self, starts: int) -> bool:
@@ -261,9 +264,17 @@ class Portfolio:
 
     def cheap_bound(self) -> bool:
         """Add a cheap lower bound if there is time, and say whether the search is over."""
-        if self.time_limit is not None and CHEAP * self.n**3 > CHEAP_SHARE * self.time_limit:
+        if self.time_limit is not None and self.cheap() > CHEAP_SHARE * self.time_limit:
+            return False
+        if not self.record.exact:
             return False
         return self.record.take_bound(lower_bound(self.record.instance, method="gilmore-lawler"))
+
+    def cheap(self) -> float:
+        """Return about how many seconds a cheap bound takes."""
+        instance = self.record.instance
+        whole = all(M.dtype.kind == "i" for M in (instance.A, instance.B, instance.C) if M is not None)
+        return (CHEAP if whole else CHEAP_DECIMALS) * self.n**3
 
     def bound_seconds(self) -> float | None:
         """Return the time for a strong lower bound if it is to be computed now."""
@@ -277,6 +288,6 @@ class Portfolio:
 
     def bound(self, seconds: float) -> bool:
         self.bounded = True
-        if seconds < MIN_SECONDS:
+        if seconds < max(MIN_SECONDS, self.cheap()) or not self.record.exact:
             return False
         return self.record.take_bound(lower_bound(self.record.instance, time_limit=seconds))

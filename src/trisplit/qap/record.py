@@ -39,10 +39,10 @@ class QAPTraceRow(NamedTuple):
     number : int
         From 1.
     member : str
-        Who: "start", "kick" (of the best permutation, then restarts on faces), the name of a memetic recipe, or
-        "bound".
+        Who: "start", "kick" (of a permutation, then restarts on faces), the name of a memetic recipe, "bound" or
+        "enumeration".
     seconds : float
-        Since the call.
+        Since the call; with those of earlier calls, if the search was resumed.
     cost : int or float
         The best that it has found; of a bound, the best so far.
     best : int or float
@@ -143,11 +143,14 @@ class Record:
     deadline: float | None
     target: float | None
     callback: Callable[[QAPTraceRow], object] | None
+    exact: bool = True  # whether the costs of the instance are those of the user, not only up to rounding
 
     def __post_init__(self) -> None:
         self.best: Member | None = None
         self.glimpsed: Member | None = None  # by a member that has not ended: counts if it never does
+        self.restored: Member | None = None  # the best of a checkpoint
         self.point: Point | None = None
+        self.glimpsed_point: Point | None = None
         self.bound: LowerBound | None = None
         self.pool: list[Member] = []  # the best of the starts, with different costs
         self.rows: list[QAPTraceRow] = []
@@ -173,8 +176,8 @@ class Record:
         """Remember what a member has found before it ends, and say whether it is the best by now."""
         found, before = self.rated(outcome.permutation), self.best_by_now()
         self.glimpsed = better(self.glimpsed, found)
-        if self.point is None:
-            self.keep_point(outcome, found.cost)
+        if self.glimpsed_point is None and outcome.point is not None:
+            self.glimpsed_point = Point(found.cost, outcome.point, outcome.iterations)
         return before is None or found.cost < before.cost
 
     def keep_point(self, outcome: Outcome, cost: int | float) -> None:
@@ -261,8 +264,10 @@ class Record:
         """Return why the search has ended, once what was cut short counts as well."""
         if self.status is None:
             self.status = QAPStatus.TIME_LIMIT if self.late() else QAPStatus.FINISHED
+        self.best = better(self.best, self.restored)
         if self.status in (QAPStatus.INTERRUPTED, QAPStatus.TIME_LIMIT):
             self.best = self.best_by_now()
+        self.point = self.point or self.glimpsed_point
         if self.best is not None and self.best.cost <= self.optimum:
             self.status = QAPStatus.OPTIMAL
         return self.status

@@ -123,10 +123,14 @@ def solve(
     seed, generator = as_generator(rng)
     count = None if starts is None and time_limit is not None else int(starts or DEFAULT_STARTS)
     plan = _plan(generator, count, max_iter, point, deadline, n=instance.n, faces=bool(faces))
-    record = Record(instance, begin, deadline, target, callback)
+    # A linear term that was computed in floating point changes costs, and so bounds, by rounding.
+    exact = instance is way.whole or instance.C is None or instance.C.dtype.kind == "i"
+    record = Record(instance, begin, deadline, target, callback, exact)
     portfolio = Portfolio(plan, record, bool(polish), None if deadline is None else time_limit)
     if checkpoint is not None:
-        keeper = portfolio.keeper = Keeper(checkpoint, portfolio, x0, seed)
+        start = None if x0 is None else way.restrict(x0)
+        problem = {"A, B, C": way.whole.sha256(), "fixed": way.expand.pairs, "forbidden": way.forbidden, "x0": start}
+        keeper = portfolio.keeper = Keeper(checkpoint, portfolio, problem, seed)
         keeper.resume(portfolio, same_seed=rng is not None)
         seed = keeper.seed
     try:
