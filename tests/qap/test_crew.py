@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import trisplit as ts
+from tests.qap.same_answer import NUG20, same
 from trisplit.qap import Instance, Objective, QAPStatus, crew, episodes, load, solve
 from trisplit.qap.engine import Engine
 from trisplit.qap.rounding import round_to_permutation
 from trisplit.steps import Adaptive
 
-NUG20 = Instance("nug20", load("nug20").A, load("nug20").B)  # without known values: nothing ends a search early
 STARTS = 6
 
 
@@ -35,17 +35,6 @@ def no_thread_is_left_behind():
 @pytest.fixture(scope="module")
 def alone():
     return solve(NUG20, starts=STARTS, rng=5, workers=1)
-
-
-def same(res, other):
-    assert np.array_equal(res.permutation, other.permutation)
-    assert res.cost == other.cost == NUG20.cost(res.permutation)
-    assert [row.cost for row in res.trace] == [row.cost for row in other.trace]
-    assert [row.number for row in res.trace] == list(range(1, len(res.trace) + 1))
-    assert (res.starts, res.restarts, res.duplicates) == (other.starts, other.restarts, other.duplicates)
-    # Another process may round differently, and the adaptive step amplifies that; what is promised is the permutation.
-    assert res.relaxation.certificate[:2] == pytest.approx(other.relaxation.certificate[:2], rel=1e-3)
-    return True
 
 
 def members(res):

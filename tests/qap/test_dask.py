@@ -5,15 +5,14 @@ import os
 import signal
 
 import distributed
-import numpy as np
 import pytest
 
-from trisplit.qap import Instance, QAPStatus, load, solve
+from tests.qap.same_answer import NUG20, same
+from trisplit.qap import QAPStatus, solve
 
 # What Dask and tornado warn of when a worker dies is not ours.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-NUG20 = Instance("nug20", load("nug20").A, load("nug20").B)
 STARTS = 12
 
 
@@ -32,14 +31,6 @@ def client():
 @pytest.fixture(scope="module")
 def alone():
     return solve(NUG20, starts=STARTS, rng=5, workers=1)
-
-
-def same(res, other):
-    assert np.array_equal(res.permutation, other.permutation)
-    assert res.cost == other.cost == NUG20.cost(res.permutation)
-    assert [row.cost for row in res.trace] == [row.cost for row in other.trace]
-    assert (res.starts, res.restarts, res.duplicates) == (other.starts, other.restarts, other.duplicates)
-    return True
 
 
 def test_two_workers_give_the_answer_of_one(client, alone):
