@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import trisplit as ts
-from trisplit.qap import Instance, QAPStatus, load, portfolio, solve
+from trisplit.qap import Instance, QAPStatus, durations, load, portfolio, solve
 from trisplit.verify import proven_bound
 
 TAI20A = Instance("tai20a", load("tai20a").A, load("tai20a").B)  # without known values: nothing ends a search early
@@ -140,6 +140,43 @@ def test_one_start_does_not_take_all_the_time():
     solve(A, B, time_limit=0.1, rng=0)
     res = solve(A + A.T, B + B.T, time_limit=2.0, rng=0)
     assert res.moves > 0
+
+
+@pytest.mark.parametrize("options", [{}, {"starts": 3}, {"polish": False}])
+def test_nothing_is_begun_that_there_is_no_time_for(options, monkeypatch):
+    monkeypatch.setattr(durations, "START", 1.0)
+    res = solve(TAI20A, time_limit=0.2, rng=0, **options)
+    assert "start" not in members(res)
+    assert "sums" in members(res)
+    assert res.relaxation is None
+    assert res.status is QAPStatus.TIME_LIMIT
+    assert res.cost == TAI20A.cost(res.permutation)
+
+
+@pytest.mark.parametrize("part", ["FORM", "FILL"])
+def test_no_exchanges_without_time_for_them(part, monkeypatch):
+    monkeypatch.setattr(durations, part, 1.0)
+    res = solve(TAI20A, time_limit=0.2, rng=0)
+    assert set(members(res)) <= {"start", "bound"}
+    assert res.moves == 0
+    assert res.status is QAPStatus.TIME_LIMIT
+
+
+def test_a_certificate_is_left_out_if_it_would_come_too_late(monkeypatch):
+    monkeypatch.setattr(durations, "CERTIFICATE", 1.0)
+    res = solve(TAI20A, time_limit=0.2, rng=0)
+    assert res.starts > 0
+    assert res.relaxation is None
+    assert solve(TAI20A, starts=2, rng=0).relaxation is not None
+
+
+@pytest.mark.parametrize("n", [1, 2, 40])
+def test_rows_are_matched_by_their_sums(n):
+    A, B = np.random.default_rng(n).random((2, n, n))
+    p = portfolio.by_sums(Instance("random", A, B))
+    assert sorted(p) == list(range(n))
+    a, b = (M.sum(axis=0) + M.sum(axis=1) for M in (A, B))
+    assert a @ b[p] == pytest.approx(min(a @ b[q] for q in [p, np.arange(n), *map(np.roll, [p] * n, range(n))]))
 
 
 # The same answer

@@ -7,6 +7,7 @@ run anywhere.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock, local
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -76,9 +77,12 @@ class Episodes:
         self.engine = Engine(f.tangent(), 1, Adaptive())
         self.engine.start(np.full((self.n, self.n), 1.0 / self.n))
         self.gamma = self.engine.gamma
-        # Rows that matter to each other most, and places that are closest.
+
+    @cached_property
+    def near(self) -> np.ndarray:
+        """For faces: rows that matter to each other most, and places that are closest."""
         flows, distances = -(self.A + self.A.T), self.B + self.B.T
-        self.near = np.stack([np.argsort(M, axis=1, kind="stable") for M in (flows, distances)])
+        return np.stack([np.argsort(M, axis=1, kind="stable") for M in (flows, distances)])
 
     def run(self, task: Task, found: Found | None = None, stopped: Callable[[], bool] | None = None) -> Outcome:
         """Do what the task says; `found` is told of each better permutation, `stopped` asked whether to end now."""

@@ -19,6 +19,7 @@ from time import perf_counter
 import numpy as np
 
 from trisplit.kernels import tabu
+from trisplit.qap import durations
 from trisplit.qap.bounds import lower_bound
 from trisplit.qap.bounds.enumeration import ROWS, enumerate_all
 from trisplit.qap.bounds.integers import Integers
@@ -26,9 +27,10 @@ from trisplit.qap.checkpoints import Keeper
 from trisplit.qap.crew import AnyOutcome, AnyTask, Crew
 from trisplit.qap.episodes import Outcome, Task, load_kernels
 from trisplit.qap.exchange_form import exchange_form
+from trisplit.qap.instance import Instance
 from trisplit.qap.islands import ROLES, Walk, Walked, round_moves, shares
 from trisplit.qap.memetic import Population, Recipe
-from trisplit.qap.record import Record
+from trisplit.qap.record import QAPStatus, Record
 from trisplit.qap.search import Plan, derived
 
 FIRST_STARTS, START_SHARE = 10, 0.05  # of a search without end: at most so many starts, in this share of the time
@@ -36,19 +38,34 @@ FIRST_SHARE = 0.3  # of the time, for one of them, which is cut short then
 EXCHANGE = 5  # rounds
 FACES = 4  # rounds
 ISLAND_KEY, FACES_KEY = 2**31, 2**31 + 1  # of seeds; starts have the numbers below
-# A cheap bound takes about so many seconds times n^3, and may take this share of the time.
-CHEAP, CHEAP_DECIMALS, CHEAP_SHARE = 1e-8, 1.5e-7, 0.05
+CHEAP_SHARE = 0.05  # of the time, for a cheap bound
 BOUND_SHARE = 0.1  # of the time, for a strong bound at the end
 ROUND_SECONDS = 0.1  # about: what a long round takes that has a core to itself during a bound is told from this
 FORGET = 0.9  # gains of islands count by so much less after each round
 # After so many rounds without gain, and this times the rounds before, a bound gets half of the time that is left.
 STAGNANT, PATIENCE = 30, 3.0
 MIN_SECONDS = 0.05  # for a bound
+SOON = 0.05  # seconds: a start that takes less is cut short rather than left out
 
 
 def role(island: int) -> Recipe:
     """Return the recipe of an island."""
     return ROLES[island % len(ROLES)]
+
+
+def by_sums(instance: Instance) -> np.ndarray:
+    """Return the permutation that puts rows of A with a large sum to rows of B with a small one.
+
+    Examples
+    --------
+    >>> from trisplit import qap
+    >>> by_sums(qap.Instance("small", [[0, 1, 2], [1, 0, 3], [2, 3, 0]], [[0, 5, 1], [5, 0, 1], [1, 1, 0]]))
+    array([1, 0, 2])
+    """
+    sums = [np.ravel(M.sum(axis=0, dtype=float) + M.sum(axis=1, dtype=float)) for M in (instance.A, instance.B)]
+    permutation = np.empty(instance.n, np.int64)
+    permutation[np.argsort(-sums[0], kind="stable")] = np.argsort(sums[1], kind="stable")
+    return permutation
 
 
 @dataclass
@@ -81,15 +98,24 @@ class Portfolio:
 
     def run(self, crew: Crew) -> None:
         """Let all members have their turns, from where the search is."""
+        self.take_turns(crew)
+        unfinished = self.plan.starts is None or self.record.starts < self.plan.starts
+        if self.record.status is None and unfinished:  # even if the last part that there was time for ended early
+            self.record.status = QAPStatus.TIME_LIMIT
+
+    def take_turns(self, crew: Crew) -> None:
+        """Let the members have their turns until the search is over."""
         if not self.islands and crew.run(self.starts(), self.take, ordered=self.plan.starts is not None):
             return
-        if self.record.best is None:  # nothing came in time: at least a start cut short gives an answer
-            task = next(self.plan.tasks(lambda: None))
-            self.take(task, crew.run_here(task))
+        if self.record.best is None:
+            self.answer_soon(crew)
         if not self.polish or self.record.late():
             return
         if self.n <= ROWS:
             self.enumerate()
+            return
+        if not self.fits(durations.FORM + durations.FILL):
+            self.record.status = QAPStatus.TIME_LIMIT
             return
         if not self.islands:
             self.settle(crew)
@@ -106,6 +132,20 @@ class Portfolio:
             left = inf if self.time_limit is None else self.time_limit - elapsed
             self.bound(min(max(elapsed, MIN_SECONDS), left))
         self.keep(now=True)
+
+    def fits(self, part: float) -> bool:
+        """Say whether there is time for a part of `durations`."""
+        return durations.fits(part, self.n, self.plan.deadline)
+
+    def answer_soon(self, crew: Crew) -> None:
+        """Find a first permutation where no start has ended in time, or none could."""
+        if durations.START * self.n**3 < SOON or self.fits(durations.START):
+            task = next(self.plan.tasks(lambda: None))
+            self.take(task, crew.run_here(task))
+            return
+        found = self.record.offer(by_sums(self.record.instance), polish=self.polish)
+        self.record.keep(found)
+        self.record.add_row("sums", found.cost)
 
     def end(self) -> None:
         """Write the last checkpoint, if one is wanted."""
@@ -138,6 +178,8 @@ class Portfolio:
         """Yield the starts."""
         best = lambda: None if self.record.best is None else self.record.best.permutation  # noqa: E731
         for task in self.plan.tasks(best, first=self.record.starts + self.record.kicks):
+            if not self.fits(durations.START):
+                break
             if self.polish and self.plan.starts is None and self.enough(task.number):
                 break
             if self.polish and self.plan.starts is None and task.seconds is not None and self.time_limit is not None:
@@ -192,7 +234,7 @@ class Portfolio:
     def endless(self, slots: int) -> Iterator[AnyTask | None]:
         """Yield tasks for islands that have nothing to do, None if all are busy, until the time is over."""
         number, long = 0, 1
-        while not self.record.late():
+        while self.fits(durations.FILL):
             for task in self.faces(number):
                 number += 1
                 yield task
@@ -274,7 +316,7 @@ class Portfolio:
         """Return about how many seconds a cheap bound takes."""
         instance = self.record.instance
         whole = all(M.dtype.kind == "i" for M in (instance.A, instance.B, instance.C) if M is not None)
-        return (CHEAP if whole else CHEAP_DECIMALS) * self.n**3
+        return (durations.CHEAP_BOUND if whole else durations.CHEAP_BOUND_DECIMALS) * self.n**3
 
     def bound_seconds(self) -> float | None:
         """Return the time for a strong lower bound if it is to be computed now."""

@@ -39,8 +39,8 @@ class QAPTraceRow(NamedTuple):
     number : int
         From 1.
     member : str
-        Who: "start", "kick" (of a permutation, then restarts on faces), the name of a memetic recipe, "bound" or
-        "enumeration".
+        Who: "start", "kick" (of a permutation, then restarts on faces), the name of a memetic recipe, "bound",
+        "enumeration", or "sums" (of the rows, which are matched where there is no time for a start).
     seconds : float
         Since the call; with those of earlier calls, if the search was resumed.
     cost : int or float
@@ -75,7 +75,8 @@ class QAPResult:
         A proven lower bound with its certificate; None where none was computed in the time.
     status : QAPStatus
     relaxation : Result or None
-        The relaxed problem of the start with the lowest cost, with its certificate; None if there was no start.
+        The relaxed problem of the start with the lowest cost, with its certificate; None if there was no start, or
+        no time for the certificate.
     trace : tuple of QAPTraceRow
         Who has contributed what, and when.
     starts : int

@@ -7,12 +7,13 @@ import numpy as np
 from trisplit.arrays import Array, all_finite, as_floating, to_numpy
 from trisplit.errors import InputError
 from trisplit.kernels import exchanges
+from trisplit.qap import durations
 from trisplit.qap.deltas import exact_descent
 from trisplit.qap.exchange_form import exchange_form
 from trisplit.qap.instance import Instance, as_permutation
 from trisplit.terms.joint import assignment
 
-MOVES = 100  # exchanges between two looks at the clock
+MOVES, WORK = 100, 10_000_000  # exchanges between two looks at the clock: at most, and n^2 times as many
 
 
 def round_to_permutation(X: Array) -> np.ndarray:
@@ -55,7 +56,7 @@ def swap_descent(instance: Instance, permutation: np.ndarray, *, deadline: float
     True
     """
     p = as_permutation(permutation, instance.n)
-    if deadline is not None and perf_counter() >= deadline:
+    if not durations.fits(durations.FORM + durations.FILL, instance.n, deadline):
         return p
     p = _compiled_descent(instance, p, deadline)
     whole = all(M.dtype.kind == "i" for M in (instance.A, instance.B, instance.C) if M is not None)
@@ -69,15 +70,15 @@ def _compiled_descent(instance: Instance, p: np.ndarray, deadline: float | None)
     form = exchange_form(instance)
     fill, descend = exchanges.engine(form.kind)
     problem, scratch, q = (form.L, form.R, form.S, form.T), form.scratch(), form.turned(p)
-    cost = instance.cost(p)
+    cost, most = instance.cost(p), min(MOVES, WORK // form.n**2 + 1)
     fill(*problem, form.D, q, *scratch)
     while True:
-        moves = descend(*problem, form.X, q, *scratch, form.top, form.tiny, MOVES)
+        moves = descend(*problem, form.X, q, *scratch, form.top, form.tiny, most)
         trial = form.turned(q)
         # The exact cost decides, so rounding in the deltas can neither loop for ever nor make the answer worse.
         trial_cost = instance.cost(trial)
         if trial_cost >= cost:
             return p
         p, cost = trial, trial_cost
-        if moves < MOVES or (deadline is not None and perf_counter() >= deadline):
+        if moves < most or (deadline is not None and perf_counter() >= deadline):
             return p

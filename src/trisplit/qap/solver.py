@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trisplit.errors import InputError
+from trisplit.qap import durations
 from trisplit.qap.checkpoints import Keeper
 from trisplit.qap.constraints import Way, constrained
 from trisplit.qap.crew import Crew, check_workers
@@ -26,6 +27,7 @@ MAX_ITERATIONS, ENDLESS_ITERATIONS, SMALL_ITERATIONS = 2000, 100, 50  # of a sta
 SMALL = 40  # rows
 TOL = 1e-5
 FOR_EVER = 1e9  # seconds: a longer time limit is none
+SLACK = 0.1  # seconds after the time limit in which a last certificate may end
 # The splitting whose iteration counts are far smaller with the adaptive step (see docs/qap.md).
 SPLIT = 1
 
@@ -116,9 +118,11 @@ def solve(
     _check(starts, target, polish=polish, faces=faces)
     check_callback(callback)
     check_workers(workers)
-    deadline = None if time_limit is None or time_limit > FOR_EVER else begin + time_limit
+    deadline = end = None if time_limit is None or time_limit > FOR_EVER else begin + time_limit
     instance, way = constrained(A, B, C, fixed=fixed, forbidden=forbidden, deadline=deadline)
     check_size(instance)
+    if end is not None and durations.fits(durations.START + durations.CERTIFICATE, instance.n, end):
+        deadline = end - durations.CERTIFICATE * instance.n**3
     point, known = _start(x0, way)
     seed, generator = as_generator(rng)
     count = None if starts is None and time_limit is not None else int(starts or DEFAULT_STARTS)
@@ -148,13 +152,14 @@ def solve(
     if record.best is None:
         raise KeyboardInterrupt
     at, permutation = record.point, way(record.best.permutation)
+    in_time = end is None or durations.fits(durations.CERTIFICATE, instance.n, end + SLACK)
     return QAPResult(
         permutation=permutation,
         cost=way.cost(permutation),
         best_known=instance.best_known,
         bound=record.bound,
         status=status,
-        relaxation=None if at is None else certified(instance, at.z, at.iterations, TOL),
+        relaxation=certified(instance, at.z, at.iterations, TOL) if at is not None and in_time else None,
         trace=tuple(record.rows),
         starts=record.starts,
         restarts=record.restarts,

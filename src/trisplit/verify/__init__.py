@@ -125,6 +125,7 @@ def _or_none(test: Callable[[object], bool]) -> Callable[[object], bool]:
     return lambda value: value is None or test(value)
 
 
+STATUSES = ("FINISHED", "TARGET", "OPTIMAL", "TIME_LIMIT", "INTERRUPTED", "CALLBACK")
 FIELDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "instance": ("a string", lambda value: isinstance(value, str)),
     "n": ("a positive integer", lambda value: _is_integer(value) and value > 0),  # pyright: ignore
@@ -137,7 +138,7 @@ FIELDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "bound_gap": ("a finite number or null", _or_none(_is_number)),
     "bound_certificate": ("an object or null", _or_none(lambda value: isinstance(value, dict))),
     "data_sha256": ("a string", lambda value: isinstance(value, str)),
-    "status": ("a word", lambda value: isinstance(value, str) and value != ""),
+    "status": ("one of " + ", ".join(STATUSES), lambda value: isinstance(value, str) and value in STATUSES),
     "seconds": ("a number >= 0", lambda value: _is_number(value) and value >= 0),  # pyright: ignore
     "seed": ("an integer >= 0 or null", _or_none(lambda value: _is_integer(value) and value >= 0)),  # pyright: ignore
     "starts": ("an integer >= 0", lambda value: _is_integer(value) and value >= 0),  # pyright: ignore
@@ -202,7 +203,7 @@ def _check_gap(record: dict, label: str, below: str, unit: str) -> None:
 
 
 def _check_status(record: dict, problem: Data) -> None:
-    if record["status"].upper() != "OPTIMAL":
+    if record["status"] != "OPTIMAL":
         return
     bounds = list(_proven(record, problem))
     if not bounds or record["cost"] > max(bounds):

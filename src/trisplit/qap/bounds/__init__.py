@@ -83,7 +83,8 @@ def lower_bound(
         best that can be had within the time limit; without one, "dnn" takes part up to 20 rows. The one cost of a
         single row is found by "gilmore-lawler" where another method asks for more.
     time_limit : float, optional
-        Seconds. "gilmore-lawler", "projection" and "enumeration" take no time to speak of and are always finished.
+        Seconds. "gilmore-lawler", "projection" and "enumeration" are always finished; they take hundredths of a second
+        for 100 rows and four seconds for 1,000, fifteen times that if the data are decimals.
 
     Returns
     -------
