@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from trisplit.kernels import exchanges
 from trisplit.qap import Instance, load
 from trisplit.qap.deltas import swap_deltas
-from trisplit.qap.exchange_form import TOPS, exchange_form
+from trisplit.qap.exchange_form import TOPS, equivalent, exchange_form
 
 ENTRIES = {"small": 9, "medium": 10**6, "large": 10**12}
 KINDS = ("i4", "i8", "f8")
@@ -210,3 +210,18 @@ def test_the_form_is_computed_once_and_goes_with_its_instance():
     del form, instance
     collect()
     assert gone() is None
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data())
+def test_rows_have_one_label_if_exchanging_them_changes_nothing(data):
+    n = data.draw(st.integers(1, 7))
+    M, D = (data.draw(arrays(np.int64, (n, n), elements=st.integers(0, 1))) for _ in range(2))
+    M = np.triu(M, 1) + np.triu(M, 1).T if data.draw(st.booleans()) else M - np.diag(np.diag(M))
+    D = D * data.draw(st.integers(0, 1))
+    labels, of_floats = (equivalent(((L, L),), D) for L in (M, -0.5 * M))  # some of -0.5 M are -0.0
+    for i, j in combinations(range(n), 2):
+        order = np.arange(n)
+        order[[i, j]] = j, i
+        same = np.array_equal(M, M[np.ix_(order, order)]) and np.ptp(D[i] - D[j]) == 0
+        assert (labels[i] == labels[j]) == (of_floats[i] == of_floats[j]) == same

@@ -13,7 +13,7 @@ from trisplit.qap import Instance, constrained, load, relax, round_to_permutatio
 from trisplit.qap.bounds.gilmore_lawler import gilmore_lawler
 from trisplit.qap.bounds.integers import Integers
 from trisplit.qap.exchange_form import exchange_form
-from trisplit.qap.forbidden import as_mask, hall_violator, least_cost, nearest_allowed, penalised
+from trisplit.qap.forbidden import as_mask, hall_violator, least_cost, matched, nearest_allowed, penalised
 
 NUG12, NUG30 = load("nug12"), load("nug30")
 KINDS = {
@@ -87,7 +87,7 @@ def test_without_a_known_permutation_the_penalty_is_above_all_costs(problem):
     A, B, C, _, mask = problem
     m, n = mask.shape
     mask = np.vstack([mask, np.zeros((n - m, n), dtype=bool)])
-    if not mask.any() or hall_violator(~mask) is not None:
+    if not mask.any() or (matched(~mask) < 0).any():
         return
     inner = penalised(constrained(A, B, C)[0], mask)
     costs = {True: [-np.inf], False: [np.inf]}
@@ -103,13 +103,14 @@ def test_the_repaired_permutation_is_the_nearest_allowed_one(problem):
     n = mask.shape[1]
     mask = np.vstack([mask, np.zeros((n - len(mask), n), dtype=bool)])
     allowed = [p for p in permutations(range(n)) if not mask[range(n), p].any()]
-    violator = hall_violator(~mask)
-    assert (violator is None) == bool(allowed)
-    if violator is not None:
-        rows, columns = violator
+    column_of = matched(~mask)
+    assert ((column_of >= 0).all()) == bool(allowed)
+    if not allowed:
+        rows, columns = hall_violator(~mask, column_of)
         assert len(rows) > len(columns)
         assert np.array_equal(np.flatnonzero((~mask)[rows].any(axis=0)), columns)
         return
+    assert tuple(column_of.tolist()) in allowed
     p = np.random.default_rng(n).permutation(n)
     near = nearest_allowed(p, mask)
     assert tuple(near.tolist()) in allowed

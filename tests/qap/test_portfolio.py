@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import trisplit as ts
-from trisplit.qap import Instance, QAPStatus, durations, load, portfolio, solve
+from trisplit.qap import Instance, QAPStatus, crew, durations, load, portfolio, solve
 from trisplit.verify import proven_bound
 
 TAI20A = Instance("tai20a", load("tai20a").A, load("tai20a").B)  # without known values: nothing ends a search early
@@ -168,6 +168,19 @@ def test_a_certificate_is_left_out_if_it_would_come_too_late(monkeypatch):
     assert res.starts > 0
     assert res.relaxation is None
     assert solve(TAI20A, starts=2, rng=0).relaxation is not None
+
+
+def test_walks_that_wait_are_told_the_time_that_is_left(monkeypatch):
+    told, run_walk = [], crew.run_walk
+
+    def listen(instance, walk, *rest):
+        told.append(walk.seconds)
+        return run_walk(instance, walk, *rest)
+
+    monkeypatch.setattr(crew, "run_walk", listen)
+    solve(TAI20A, starts=1, time_limit=100, workers=1, rng=0)
+    assert len(told) == 3
+    assert told[0] > told[1] > told[2]
 
 
 @pytest.mark.parametrize("n", [1, 2, 40])

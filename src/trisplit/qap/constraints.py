@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trisplit.errors import InputError
+from trisplit.qap import durations
 from trisplit.qap.fixed import Expansion, Fixed, as_pairs, reduced
-from trisplit.qap.forbidden import as_mask, hall_violator, nearest_allowed, penalised
+from trisplit.qap.forbidden import as_mask, hall_violator, matched, nearest_allowed, penalised
 from trisplit.qap.instance import Instance, as_array, as_matrix, as_permutation
 from trisplit.qap.matrices import Matrix, is_sparse
 from trisplit.qap.relaxation import Matrices, as_instance, as_point
@@ -122,7 +123,7 @@ def constrained(
         Pairs (row, column) that may not be assigned, or a mask that is true at them. The kind of the numbers says which
         it is: booleans are a mask.
     deadline : float, optional
-        A `time.perf_counter()` value after which not to look for a good `Way.known`, which makes the penalty small.
+        A `time.perf_counter()` value after which not to look for a good `Way.known` and a small penalty.
 
     Returns
     -------
@@ -151,10 +152,12 @@ def constrained(
     mask = mask[np.ix_(expand.rows, expand.columns)]
     if not mask.any():
         return inner, Way(whole, rows, expand)
-    _require_permutation(~mask, expand)
+    allowed = _permutation(~mask, expand)
     # No exchange leads from an allowed permutation to a forbidden one where all of these cost more.
-    known = swap_descent(penalised(inner, mask), nearest_allowed(np.arange(inner.n), mask), deadline=deadline)
-    return penalised(inner, mask, known), Way(whole, rows, expand, mask, known)
+    strict = penalised(inner, mask)
+    known = swap_descent(strict, allowed, deadline=deadline)
+    small = durations.fits(durations.PENALTY, inner.n, deadline)
+    return penalised(inner, mask, known) if small else strict, Way(whole, rows, expand, mask, known)
 
 
 def _squared(A: Matrices, B: np.ndarray | None, C: np.ndarray | None) -> tuple[Instance, int]:
@@ -190,12 +193,13 @@ def _filled(M: Matrix, n: int) -> Matrix:
     return out
 
 
-def _require_permutation(allowed: NDArray[np.bool_], expand: Expansion) -> None:
-    """Raise an `InputError` that names rows with too few columns if no permutation is left."""
-    violator = hall_violator(allowed)
-    if violator is None:
-        return
-    rows, columns = expand.rows[violator[0]], expand.columns[violator[1]]
+def _permutation(allowed: NDArray[np.bool_], expand: Expansion) -> NDArray[np.int64]:
+    """Return an allowed permutation, or raise an `InputError` that names rows with too few columns."""
+    column_of = matched(allowed)
+    if (column_of >= 0).all():
+        return column_of
+    few_rows, few_columns = hall_violator(allowed, column_of)
+    rows, columns = expand.rows[few_rows], expand.columns[few_columns]
     left = "next to `fixed` " if len(expand.pairs) else ""
     many, few = (_listed(numbers, label) for numbers, label in ((rows, "row"), (columns, "column")))
     raise InputError(f"`forbidden` {left}leaves no permutation: {many} can go to {few} only; allow more pairs there")

@@ -7,10 +7,11 @@ All of them take a time that grows with the cube of the number of rows, at most 
 from math import inf
 from time import perf_counter
 
-START = 1e-9  # the set-up of a thread, the first iteration, and rounding
+START = 1.5e-9  # the set-up of a thread, the first iteration, and rounding
 CERTIFICATE = 8e-10  # of the point that a start has reached
 FORM = 3e-10  # of compiled exchanges
 FILL = 2.5e-10  # the table of all exchanges
+PENALTY = 8e-10  # as small as it can be, on forbidden pairs
 CHEAP_BOUND, CHEAP_BOUND_DECIMALS = 1e-8, 1.5e-7
 
 

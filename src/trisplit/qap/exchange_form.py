@@ -208,21 +208,29 @@ def equivalent(pairs: Pairs, D: np.ndarray) -> np.ndarray:
     >>> equivalent(((L, L),), np.zeros((4, 4)))
     array([0, 0, 0, 3])
     """
-    n, M = len(D), pairs[0][0]
-    labels, first = np.arange(n), {}
-    for i in range(n):
-        # Rows that may change places hold the same numbers in another order.
-        key = (np.sort(M[i]).tobytes(), np.sort(M[:, i]).tobytes())
-        for j in first.setdefault(key, []):
+    n, M, labels = len(D), pairs[0][0], np.arange(len(D))
+    # i and j may change places if their rows differ there alone, M_ij for M_ii = 0, and so do their columns. Then sums
+    # with random weights w differ by M_ij (w_j - w_i): of the pairs for which that holds, few are compared.
+    rows, columns, linear = bits(M), bits(M.T), bits(D - D[:, :1])
+    w = np.random.default_rng(0).integers(2**64, size=n, dtype=np.uint64)
+    row_sum, column_sum, linear_sum = rows @ w, columns @ w, linear @ w
+    for i in range(1, n):
+        apart = w[:i] - w[i]
+        alike = row_sum[i] - row_sum[:i] == rows[i, :i] * apart
+        alike &= (column_sum[i] - column_sum[:i] == columns[i, :i] * apart) & (linear_sum[i] == linear_sum[:i])
+        for j in np.flatnonzero(alike & (labels[:i] == np.arange(i))):
             order = np.arange(n)
             order[[i, j]] = j, i
-            alike = np.array_equal(M[i], M[j, order]) and np.array_equal(M[:, i], M[order, j])
-            if alike and np.ptp(D[i] - D[j]) == 0:
+            same = np.array_equal(M[i], M[j, order]) and np.array_equal(M[:, i], M[order, j])
+            if same and np.ptp(D[i] - D[j]) == 0:
                 labels[i] = j
                 break
-        else:
-            first[key].append(i)
     return labels
+
+
+def bits(M: np.ndarray) -> np.ndarray:
+    """Return numbers as unsigned integers that are equal where the numbers are."""
+    return np.ascontiguousarray(M + M.dtype.type(0)).view(np.uint64)  # -0.0 becomes 0.0
 
 
 def _alike(labels: np.ndarray) -> int:

@@ -58,8 +58,25 @@ def as_mask(forbidden: ArrayLike, shape: tuple[int, int]) -> NDArray[np.bool_]:
     return mask
 
 
-def hall_violator(allowed: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Return rows and all of their allowed columns, which are fewer; None if there is a permutation.
+def matched(allowed: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return an allowed column for as many rows as possible, no column twice, and -1 for the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> matched(np.array([[1, 1, 0], [0, 1, 1], [1, 0, 0]], dtype=bool))
+    array([1, 2, 0])
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    return maximum_bipartite_matching(csr_array(allowed), perm_type="column").astype(np.int64)
+
+
+def hall_violator(
+    allowed: NDArray[np.bool_], column_of: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return rows and all of their allowed columns, which are fewer, where `matched` leaves a row without a column.
 
     From a row that a maximum matching leaves out, alternating paths lead to the columns that it could take and on to
     the rows that have them. None of these columns is free, or the matching would not be maximum.
@@ -67,21 +84,14 @@ def hall_violator(allowed: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArra
     Examples
     --------
     >>> import numpy as np
-    >>> hall_violator(np.array([[1, 1, 0], [0, 1, 1], [1, 0, 0]], dtype=bool)) is None
-    True
-    >>> hall_violator(np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], dtype=bool))
+    >>> allowed = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], dtype=bool)
+    >>> hall_violator(allowed, matched(allowed))
     (array([0, 2]), array([1]))
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    column_of = maximum_bipartite_matching(csr_array(allowed), perm_type="column")
     unmatched = np.flatnonzero(column_of < 0)
-    if not len(unmatched):
-        return None
     row_of = np.empty_like(column_of)
-    matched = np.flatnonzero(column_of >= 0)
-    row_of[column_of[matched]] = matched
+    others = np.flatnonzero(column_of >= 0)
+    row_of[column_of[others]] = others
     rows, columns = np.zeros((2, len(allowed)), dtype=bool)
     new = unmatched[:1]
     while len(new):

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trisplit.qap import durations
 from trisplit.qap.episodes import Found, Outcome
 from trisplit.qap.instance import Instance
 from trisplit.qap.matrices import Matrix, as_dense
@@ -72,7 +71,7 @@ def run_walk(
     instance: Instance, walk: Walk, found: Found | None = None, stopped: Callable[[], bool] | None = None
 ) -> Walked:
     """Do what the task says; `found` is told of each better permutation, `stopped` asked whether to end now."""
-    deadline = None if walk.seconds is None else perf_counter() + walk.seconds - durations.FILL * instance.n**3
+    deadline = None if walk.seconds is None else perf_counter() + walk.seconds
     search = MemeticSearch(instance, ROLES[walk.island % len(ROLES)], np.random.default_rng())
     search.population = walk.population
     for permutation in walk.immigrants:

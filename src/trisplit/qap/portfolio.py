@@ -124,7 +124,7 @@ class Portfolio:
             return
         self.keep()
         while self.round < self.plan.starts and not self.record.late():
-            if crew.run(iter(self.one_round()), self.take, ordered=True):
+            if crew.run(self.one_round(), self.take, ordered=True):
                 return
             self.keep()
         if not self.bounded:
@@ -141,6 +141,7 @@ class Portfolio:
         """Find a first permutation where no start has ended in time, or none could."""
         if durations.START * self.n**3 < SOON or self.fits(durations.START):
             task = next(self.plan.tasks(lambda: None))
+            task = task._replace(faces=task.faces and not self.polish)
             self.take(task, crew.run_here(task))
             return
         found = self.record.offer(by_sums(self.record.instance), polish=self.polish)
@@ -204,7 +205,7 @@ class Portfolio:
         over = record.status is not None
         if record.starts == 1 and record.bound is None:
             over = self.cheap_bound() or over
-        if not self.islands:
+        if not self.islands and not (self.plan.starts is not None and record.late()):  # else it may be cut short
             self.keep()
         if self.islands:  # it was a kick
             if record.best is not before:
@@ -226,15 +227,16 @@ class Portfolio:
         self.immigrants = [[] for _ in self.islands]
         self.rounds, self.turns, self.gains = [0] * count, [0.0] * count, [0.0] * count
 
-    def one_round(self) -> list[AnyTask]:
-        """Return a task for each island."""
+    def one_round(self) -> Iterator[AnyTask]:
+        """Yield a task for each island: all as they are now, but for the time that is left when they begin."""
         tasks: list[AnyTask] = [self.walk(i) for i in range(len(self.islands))]
-        return [*tasks, *self.faces(len(tasks))]
+        for task in [*tasks, *self.faces(len(tasks))]:
+            yield task._replace(seconds=self.plan.seconds())
 
     def endless(self, slots: int) -> Iterator[AnyTask | None]:
         """Yield tasks for islands that have nothing to do, None if all are busy, until the time is over."""
         number, long = 0, 1
-        while self.fits(durations.FILL):
+        while not self.record.late():
             for task in self.faces(number):
                 number += 1
                 yield task

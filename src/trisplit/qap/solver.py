@@ -27,6 +27,7 @@ MAX_ITERATIONS, ENDLESS_ITERATIONS, SMALL_ITERATIONS = 2000, 100, 50  # of a sta
 SMALL = 40  # rows
 TOL = 1e-5
 FOR_EVER = 1e9  # seconds: a longer time limit is none
+CONSTRAINTS_SHARE = 0.2  # of the time, for a permutation that keeps off forbidden pairs
 SLACK = 0.1  # seconds after the time limit in which a last certificate may end
 # The splitting whose iteration counts are far smaller with the adaptive step (see docs/qap.md).
 SPLIT = 1
@@ -118,11 +119,11 @@ def solve(
     _check(starts, target, polish=polish, faces=faces)
     check_callback(callback)
     check_workers(workers)
-    deadline = end = None if time_limit is None or time_limit > FOR_EVER else begin + time_limit
-    instance, way = constrained(A, B, C, fixed=fixed, forbidden=forbidden, deadline=deadline)
+    end = None if time_limit is None or time_limit > FOR_EVER else begin + time_limit
+    soon = None if end is None else begin + CONSTRAINTS_SHARE * (end - begin)
+    instance, way = constrained(A, B, C, fixed=fixed, forbidden=forbidden, deadline=soon)
     check_size(instance)
-    if end is not None and durations.fits(durations.START + durations.CERTIFICATE, instance.n, end):
-        deadline = end - durations.CERTIFICATE * instance.n**3
+    deadline = None if end is None else _deadline(instance.n, end)
     point, known = _start(x0, way)
     seed, generator = as_generator(rng)
     count = None if starts is None and time_limit is not None else int(starts or DEFAULT_STARTS)
@@ -179,6 +180,14 @@ def _check(starts: object, target: object, **flags: object) -> None:
     for name, flag in flags.items():
         if not isinstance(flag, bool | np.bool_):
             raise InputError(f"`{name}` must be True or False, got {flag!r}; choose one")
+
+
+def _deadline(n: int, end: float) -> float:
+    """Return when the search is to end: a table of exchanges that is begun is filled, and a last certificate comes."""
+    deadline = end - durations.FILL * n**3
+    if durations.fits(durations.START + durations.CERTIFICATE, n, deadline):
+        deadline -= durations.CERTIFICATE * n**3
+    return deadline
 
 
 def _start(x0: np.ndarray | None, way: Way) -> tuple[np.ndarray | None, list[np.ndarray]]:

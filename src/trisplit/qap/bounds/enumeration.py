@@ -18,7 +18,7 @@ ROWS = 8  # so many are enumerated: there are 40,320 permutations
 
 
 def enumeration(problem: Integers, time_limit: float | None = None) -> Bounded:
-    """Return the smallest cost of all permutations, for up to 8 rows. It takes no time to speak of.
+    """Return the smallest cost of all permutations, for up to 8 rows.
 
     The certificate says that much and no more: who wants to check it enumerates again.
 

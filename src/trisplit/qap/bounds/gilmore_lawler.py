@@ -24,8 +24,6 @@ Bounded = tuple[Fraction, dict]
 def gilmore_lawler(problem: Integers, time_limit: float | None = None) -> Bounded:
     """Return the best of the Gilmore-Lawler bounds by rows, by columns and of the symmetric parts.
 
-    It takes no time to speak of.
-
     Returns
     -------
     Fraction

@@ -40,7 +40,7 @@ SLACK = 1.5  # not all planes take the same time
 
 
 def projection(problem: Integers, time_limit: float | None = None) -> Bounded:
-    """Return the projection bound: the tangent plane at the barycentre. It takes no time to speak of.
+    """Return the projection bound: the tangent plane at the barycentre.
 
     Examples
     --------
