@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import trisplit as ts
+from trisplit.qap.portfolio import FACES
 
 from .instances import family, relative
 
@@ -43,7 +44,9 @@ def percent(fraction: float) -> str:
 def warm_up() -> None:
     """Let every member of a search and every bound have a turn, so that nothing is compiled while time is taken."""
     nug12 = ts.qap.load("nug12")
-    ts.qap.solve(nug12.A, nug12.B, starts=5, max_iter=10, rng=0)  # without its optimum, where it would end early
+    ts.qap.solve(
+        nug12.A, nug12.B, starts=FACES + 2, max_iter=10, rng=0
+    )  # without its optimum, where it would end early
     ts.qap.lower_bound(nug12, time_limit=0.5)
 
 
