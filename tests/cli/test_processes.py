@@ -53,10 +53,11 @@ def test_a_reader_that_goes_away_gets_no_traceback(arguments, tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("arguments", ["list", "info", "solve nug12 --starts 1"])
-def test_output_that_cannot_be_written_is_one_line(arguments):
+def test_output_that_cannot_be_written_is_one_line(arguments, unbuffered):
     with open("/dev/full", "w") as full:
-        ended = trisplit(*arguments.split(), stdout=full)
+        ended = trisplit(*arguments.split(), stdout=full, env=os.environ | {"PYTHONUNBUFFERED": unbuffered})
     assert ended.returncode == 2
     assert "No space left" in ended.stderr
     assert ended.stderr.count("\n") == 1

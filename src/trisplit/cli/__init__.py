@@ -62,20 +62,28 @@ def run(arguments: list[str]) -> int:
     except SystemExit:  # how rich ends when the reader of standard output has gone
         return 0
     except BrokenPipeError:
-        # The reader (such as `head`) has gone; a second error at exit is avoided by closing quietly.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader (such as `head`) has gone
         return 0
     except (KeyboardInterrupt, typer.Abort):
         print("trisplit: interrupted before there was an answer", file=sys.stderr)
         return 130
     except (InputError, OSError) as error:
         print(f"trisplit: {_one_line(error)}", file=sys.stderr)
+        try:
+            sys.stdout.flush()
+        except OSError:  # the disk is full, as was said
+            _drop_output()
         return 2
     except Exception as error:
         if not hasattr(error, "format_message"):  # what the option parser raises
             raise
         print(f"trisplit: {_one_line(error.format_message())}; see `trisplit --help`", file=sys.stderr)  # pyright: ignore
         return 2
+
+
+def _drop_output() -> None:
+    """Throw away what cannot be written, which would be an error once more when Python exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _one_line(error: object) -> str:
