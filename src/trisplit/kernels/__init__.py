@@ -1,9 +1,11 @@
 """Loops that no array library has, compiled by numba when their module is imported: import it where it is called."""
 
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
-from threading import Timer
+from threading import Timer, current_thread, main_thread
 from types import FunctionType
 from typing import Any
 
@@ -51,13 +53,46 @@ def compiled(*signatures: str, calls: tuple[Callable, ...] = (), fast: bool = Fa
         notice.daemon = True
         notice.start()
         try:
-            return njit(list(signatures), cache=True, **options)(function)
-        except Exception:  # if the cause is the function and not the folder, this raises once more
-            return njit(list(signatures), **options)(function)
+            with undisturbed():
+                try:
+                    return njit(list(signatures), cache=True, **options)(function)
+                except Exception:  # if the cause is the function and not the folder, this raises once more
+                    return njit(list(signatures), **options)(function)
         finally:
             notice.cancel()
 
     return decorate
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Hold signals back until the end of a block: an exception in the midst of numba's work may crash the process.
+
+    Examples
+    --------
+    >>> try:
+    ...     with undisturbed():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         print("whole")
+    ... except KeyboardInterrupt:
+    ...     print("interrupted")
+    whole
+    interrupted
+    """
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    if current_thread() is not main_thread():  # no other thread sees signals
+        before = {}
+    arrived: list[int] = []
+    handlers = {number: handler for number, handler in before.items() if callable(handler)}
+    for number in handlers:
+        signal.signal(number, lambda number, _: arrived.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in arrived[:1]:
+            signal.raise_signal(number)
 
 
 def _digest(functions: tuple[Callable, ...]) -> str:

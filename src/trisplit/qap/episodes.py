@@ -151,13 +151,14 @@ class Episodes:
         over: Callable[[], bool],
     ) -> int:
         """Restart on faces around p, which changes, until nothing helps; return the number of restarts."""
-        from trisplit.kernels import faces
+        from trisplit.kernels import faces, undisturbed
 
         search, inverse, counts = faces.engine(), np.argsort(p), np.zeros(2, np.int64)
         while counts[0] < PATIENCE * self.n:
-            fallen = search(
-                self.A, self.B, self.C, self.near, p, inverse, rng, counts, kick, PATIENCE * self.n, RESTARTS
-            )
+            with undisturbed():  # as in `TabuSearch`
+                fallen = search(
+                    self.A, self.B, self.C, self.near, p, inverse, rng, counts, kick, PATIENCE * self.n, RESTARTS
+                )
             if tell is not None and fallen > 0.0:
                 tell()
             kick = 0

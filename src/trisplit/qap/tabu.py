@@ -5,7 +5,7 @@ from math import ceil
 
 import numpy as np
 
-from trisplit.kernels import exchanges, tabu
+from trisplit.kernels import exchanges, tabu, undisturbed
 from trisplit.qap.exchange_form import ExchangeForm, aligned
 
 ENDLESS = 2**62
@@ -110,25 +110,26 @@ class TabuSearch:
         return done
 
     def _advance(self, moves: int, rng: np.random.Generator) -> int:
-        return self.improve(
-            *self.problem,
-            self.form.D,
-            self.X,
-            self.E,
-            self.p,
-            *self.scratch,
-            self.best_p,
-            self.best_W,
-            self.best_d,
-            self.order,
-            self.values,
-            self.counts,
-            self.rules,
-            self.form.top,
-            self.form.tiny,
-            rng,
-            moves,
-        )
+        with undisturbed():  # numba does not bear an interrupt while it takes apart a generator
+            return self.improve(
+                *self.problem,
+                self.form.D,
+                self.X,
+                self.E,
+                self.p,
+                *self.scratch,
+                self.best_p,
+                self.best_W,
+                self.best_d,
+                self.order,
+                self.values,
+                self.counts,
+                self.rules,
+                self.form.top,
+                self.form.tiny,
+                rng,
+                moves,
+            )
 
     @property
     def over(self) -> bool:
