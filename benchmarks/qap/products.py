@@ -63,10 +63,10 @@ def measure(quick: bool) -> list[dict[str, Any]]:
 
 
 def goals(rows: list[dict[str, Any]], *, whole: bool) -> list[dict[str, Any]]:
-    """Return the goals: split 2 with a constant step is two products and passes over the matrix."""
-    label, found = next(iter(ENGINES)), []
+    """Return the goals: an iteration with a constant step is two products and passes over the matrix."""
+    found = []
     for row in rows:
-        if row["n"] in AT_MOST:
+        for label in (label for label, (_, adaptive) in ENGINES.items() if not adaptive and row["n"] in AT_MOST):
             ratio = row["seconds"][label] / row["seconds"][PRODUCTS]
             what = f"iteration / two products, {label}, n = {row['n']}"
             found.append(goal(what, ratio, whole=whole, at_most=AT_MOST[row["n"]]))

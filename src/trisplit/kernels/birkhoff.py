@@ -24,18 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # The matrices of `state`; the two places of z take turns.
-Y, Z, X, U, D, V, W, H, STATES = 0, 1, 3, 4, 5, 6, 7, 8, 9
-ROWS, COLUMNS, SUMS, COUNTS, BEFORE, VECTORS = 0, 1, 2, 3, 4, 5  # of `vectors`
+Y, Z, U, D, V, H, STATES = 0, 1, 3, 4, 5, 6, 7
+# Of `vectors`: thresholds, what to add to rows and to subtract from columns, and memory.
+ROWS, COLUMNS, ROW_SHIFTS, COLUMN_SHIFTS, COUNTS, BEFORE, VECTORS = 0, 1, 2, 3, 4, 5, 6
 SQUARE, STARTED, PLACE, VALUE, TESTS, SCALARS = 0, 1, 2, 3, 4, 5  # of `scalars`
 MAX_PASSES = 200  # a guard against rounding: each pass but the last changes a support
 FAR, FAR_FLOAT32 = 1e4, 64.0  # thresholds beyond are not computed with; on QAPLIB they stay below 1e3
 
 
 @compiled()
-def project_far(v: np.ndarray, out: np.ndarray) -> None:
-    """Project one row or column of any size, as `Simplex` does; the order of the two differences matters."""
+def far_threshold(v: np.ndarray, largest: float) -> float:
+    """Return the threshold of v - `largest`, for one row or column of any size."""
     zero, one = v.dtype.type(0), v.dtype.type(1)
-    largest, threshold, before = v.max(), -one, zero
+    threshold, before = -one, zero
     for _ in range(MAX_PASSES):
         total = count = zero
         for j in range(v.size):
@@ -46,42 +47,81 @@ def project_far(v: np.ndarray, out: np.ndarray) -> None:
             break
         before = count
         threshold += (total - one) / count
+    return threshold
+
+
+@compiled()
+def project_far(v: np.ndarray, out: np.ndarray) -> None:
+    """Project a row of any size, as `Simplex` does; the order of the two differences matters."""
+    zero, largest = v.dtype.type(0), v.max()
+    threshold = far_threshold(v, largest)
     for j in range(v.size):
         w = (v[j] - largest) - threshold
         out[j] = w if w > zero else zero
 
 
 @compiled(fast=True)
-def rows_to_simplex(v: np.ndarray, t: np.ndarray, out: np.ndarray) -> None:
-    """Project each row of v; t holds thresholds to start from, and those found."""
-    n = v.shape[0]
+def row_to_simplex(v: np.ndarray, threshold: float, out: np.ndarray) -> float:
+    """Project v, from a threshold to start from; return the one found."""
     zero, one, far = v.dtype.type(0), v.dtype.type(1), FAR if v.itemsize == 8 else FAR_FLOAT32
-    for i in range(n):
-        threshold, before = t[i], -one
-        if not abs(threshold) <= far:
-            threshold = v[i].max() - one
-        for _ in range(MAX_PASSES):
-            total = count = zero
-            for j in range(n):
-                w = v[i, j] - threshold
-                w = w if w > zero else zero
-                out[i, j] = w
-                total += w
-                count += one if w > zero else zero
-            if count == before:  # supports are nested, so the same number is the same support
-                break
-            before = count
-            threshold = v[i].max() - one if count == zero else threshold + (total - one) / count
-        t[i] = threshold
-        if not abs(threshold) <= far:
-            project_far(v[i], out[i])
+    if not abs(threshold) <= far:
+        threshold = v.max() - one
+    before = -1
+    for _ in range(MAX_PASSES):
+        total, count = zero, 0
+        for j in range(v.size):
+            w = v[j] - threshold
+            w = w if w > zero else zero
+            out[j] = w
+            total += w
+            count += w > zero
+        if count == before:  # supports are nested, so the same number is the same support
+            break
+        before = count
+        threshold = v.max() - one if count == 0 else threshold + (total - one) / v.dtype.type(count)
+    if not abs(threshold) <= far:
+        project_far(v, out)
+    return threshold
 
 
 @compiled(fast=True)
-def columns_to_simplex(
-    v: np.ndarray, t: np.ndarray, total: np.ndarray, count: np.ndarray, before: np.ndarray, out: np.ndarray
+def rows_to_simplex(v: np.ndarray, t: np.ndarray, again: np.ndarray, out: np.ndarray) -> None:
+    """Project each row of v; t holds thresholds to start from, and those found; `again` is memory.
+
+    All rows take two passes, and then those go on that need more: a branch in each row would be guessed wrongly often.
+    """
+    n = v.shape[0]
+    zero, one, far = v.dtype.type(0), v.dtype.type(1), FAR if v.itemsize == 8 else FAR_FLOAT32
+    for i in range(n):
+        threshold, total, before = t[i], zero, 0
+        for j in range(n):
+            w = v[i, j] - threshold
+            w = w if w > zero else zero
+            total += w
+            before += w > zero
+        threshold += (total - one) / v.dtype.type(max(before, 1))
+        count = 0
+        for j in range(n):
+            w = v[i, j] - threshold
+            w = w if w > zero else zero
+            out[i, j] = w
+            count += w > zero
+        unfit = (count == 0) | (not abs(t[i]) <= far) | (not abs(threshold) <= far)
+        t[i], again[i] = threshold, (count != before) | unfit
+    for i in range(n):
+        if again[i] != zero:
+            t[i] = row_to_simplex(v[i], t[i], out[i])
+
+
+@compiled(fast=True)
+def column_shifts(
+    v: np.ndarray, t: np.ndarray, rows: np.ndarray, columns: np.ndarray, count: np.ndarray, before: np.ndarray
 ) -> None:
-    """Project each column of v, all columns in each pass; the vectors but t are memory."""
+    """Write what to subtract from the columns of v so that their positive parts add up to one, and zeros for its rows.
+
+    t holds thresholds to start from, and those found. From columns whose threshold is far from zero, the largest entry
+    is subtracted in v itself. `count` and `before` are memory.
+    """
     n = v.shape[0]
     zero, one, far = v.dtype.type(0), v.dtype.type(1), FAR if v.itemsize == 8 else FAR_FLOAT32
     before[:] = -one
@@ -89,7 +129,7 @@ def columns_to_simplex(
         if not abs(t[j]) <= far:
             t[j] = v[:, j].max() - one
     for _ in range(MAX_PASSES):
-        total[:] = zero
+        columns[:] = zero
         count[:] = zero
         last = n - n % 4
         for i in range(0, last, 4):  # four rows at once: the sums are read and written less often
@@ -97,8 +137,7 @@ def columns_to_simplex(
                 a, b, c, d = v[i, j] - t[j], v[i + 1, j] - t[j], v[i + 2, j] - t[j], v[i + 3, j] - t[j]
                 a, b = a if a > zero else zero, b if b > zero else zero
                 c, d = c if c > zero else zero, d if d > zero else zero
-                out[i, j], out[i + 1, j], out[i + 2, j], out[i + 3, j] = a, b, c, d
-                total[j] += (a + b) + (c + d)
+                columns[j] += (a + b) + (c + d)
                 first, second = (one if a > zero else zero), (one if b > zero else zero)
                 third, fourth = (one if c > zero else zero), (one if d > zero else zero)
                 count[j] += (first + second) + (third + fourth)
@@ -106,34 +145,37 @@ def columns_to_simplex(
             for j in range(n):
                 w = v[i, j] - t[j]
                 w = w if w > zero else zero
-                out[i, j] = w
-                total[j] += w
+                columns[j] += w
                 count[j] += one if w > zero else zero
         settled = True
         for j in range(n):
             if count[j] != before[j]:
                 settled = False
                 before[j] = count[j]
-                t[j] = v[:, j].max() - one if count[j] == zero else t[j] + (total[j] - one) / count[j]
+                t[j] = v[:, j].max() - one if count[j] == zero else t[j] + (columns[j] - one) / count[j]
         if settled:
             break
+    rows[:] = zero
     for j in range(n):
+        columns[j] = t[j]
         if not abs(t[j]) <= far:
-            project_far(v[:, j], out[:, j])
+            largest = v[:, j].max()
+            columns[j] = far_threshold(v[:, j], largest)
+            for i in range(n):
+                v[i, j] -= largest
 
 
 @compiled(fast=True)
 def to_box(v: np.ndarray, out: np.ndarray) -> None:
     """Project onto [0, 1]."""
     zero, one = v.dtype.type(0), v.dtype.type(1)
-    for i in range(v.shape[0]):
-        for j in range(v.shape[1]):
-            out[i, j] = min(max(v[i, j], zero), one)
+    for j in range(v.size):
+        out[j] = min(max(v[j], zero), one)
 
 
 @compiled(fast=True)
-def to_unit_sums(v: np.ndarray, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
-    """Project onto the matrices with unit row and column sums; the vectors are memory."""
+def unit_shifts(v: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+    """Write what to add to the rows and to subtract from the columns of v so that all of them add up to one."""
     n = v.shape[0]
     whole = 0.0
     columns[:] = 0.0
@@ -148,10 +190,6 @@ def to_unit_sums(v: np.ndarray, rows: np.ndarray, columns: np.ndarray, out: np.n
     for j in range(n):
         columns[j] /= n
         rows[j] = shift - rows[j]
-    for i in range(n):
-        row = rows[i]
-        for j in range(n):
-            out[i, j] = v[i, j] + (row - columns[j])
 
 
 @compiled()
@@ -167,23 +205,36 @@ def product(matrices: np.ndarray, at: np.ndarray, w: np.ndarray, out: np.ndarray
 
 
 @compiled(fast=True)
+def rescale(z: np.ndarray, y: np.ndarray, ratio: float) -> None:
+    """Scale y - z by the ratio of the new gamma to the old one."""
+    ratio = z.dtype.type(ratio)
+    for j in range(z.size):
+        y[j] = z[j] + ratio * (y[j] - z[j])
+
+
+@compiled(fast=True)
+def reflect(z: np.ndarray, y: np.ndarray, u: np.ndarray, gamma: float, out: np.ndarray) -> None:
+    """Write 2 z - y - gamma u."""
+    gamma = z.dtype.type(gamma)
+    for j in range(z.size):
+        out[j] = z[j] + (z[j] - y[j]) - gamma * u[j]
+
+
+@compiled(fast=True)
 def gradient_and_reflect(
-    u: np.ndarray, g0: np.ndarray, z: np.ndarray, y: np.ndarray, mu: float, gamma: float, ratio: float, out: np.ndarray
+    u: np.ndarray, g0: np.ndarray, z: np.ndarray, y: np.ndarray, mu: float, gamma: float, out: np.ndarray
 ) -> float:
     """Turn the product at z into the gradient 2 u + g0 - mu z, then do as `reflect`; return the value at z.
 
     The value is without its constant.
     """
     kind = z.dtype.type
-    gamma, ratio, mu, value = kind(gamma), kind(ratio), kind(mu), 0.0
-    for i in range(z.shape[0]):
-        for j in range(z.shape[1]):
-            slope = 2 * u[i, j] + g0[i, j] - mu * z[i, j]
-            u[i, j] = slope
-            value += (slope + g0[i, j]) * z[i, j]
-            w = ratio * (y[i, j] - z[i, j])
-            y[i, j] = z[i, j] + w
-            out[i, j] = z[i, j] - w - gamma * slope
+    gamma, mu, value = kind(gamma), kind(mu), 0.0
+    for j in range(z.size):
+        slope = 2 * u[j] + g0[j] - mu * z[j]
+        u[j] = slope
+        value += (slope + g0[j]) * z[j]
+        out[j] = z[j] + (z[j] - y[j]) - gamma * slope
     return value / 2
 
 
@@ -191,11 +242,10 @@ def gradient_and_reflect(
 def moves(z: np.ndarray, z_old: np.ndarray, d: np.ndarray) -> tuple[float, float]:
     """Return ||z - z_old||^2 and <z - z_old, d>."""
     square = both = 0.0
-    for i in range(z.shape[0]):
-        for j in range(z.shape[1]):
-            move = z[i, j] - z_old[i, j]
-            square += move * move
-            both += move * d[i, j]
+    for j in range(z.size):
+        move = z[j] - z_old[j]
+        square += move * move
+        both += move * d[j]
     return square, both
 
 
@@ -203,33 +253,25 @@ def moves(z: np.ndarray, z_old: np.ndarray, d: np.ndarray) -> tuple[float, float
 def size(z: np.ndarray, y: np.ndarray) -> float:
     """Return ||z|| + ||y - z||."""
     first = second = 0.0
-    for i in range(z.shape[0]):
-        for j in range(z.shape[1]):
-            w = y[i, j] - z[i, j]
-            first += z[i, j] * z[i, j]
-            second += w * w
+    for j in range(z.size):
+        w = y[j] - z[j]
+        first += z[j] * z[j]
+        second += w * w
     return sqrt(first) + sqrt(second)
 
 
 @compiled(fast=True)
-def reflect(z: np.ndarray, y: np.ndarray, u: np.ndarray, gamma: float, ratio: float, out: np.ndarray) -> None:
-    """Scale y - z by the ratio of the new gamma to the old one, and write 2 z - y - gamma u."""
-    kind = z.dtype.type
-    gamma, ratio = kind(gamma), kind(ratio)
+def shift(
+    v: np.ndarray, rows: np.ndarray, columns: np.ndarray, least: float, z: np.ndarray, u: np.ndarray, d: np.ndarray
+) -> tuple[float, float]:
+    """Write d = x - z, where x is the shifted v but at least `least`; return ||d||^2 and <u, d>."""
+    least, square, slope = v.dtype.type(least), 0.0, 0.0
     for i in range(z.shape[0]):
+        row = rows[i]
         for j in range(z.shape[1]):
-            w = ratio * (y[i, j] - z[i, j])
-            y[i, j] = z[i, j] + w
-            out[i, j] = z[i, j] - w - gamma * u[i, j]
-
-
-@compiled(fast=True)
-def difference(x: np.ndarray, z: np.ndarray, u: np.ndarray, d: np.ndarray) -> tuple[float, float]:
-    """Write d = x - z; return ||d||^2 and <u, d>."""
-    square = slope = 0.0
-    for i in range(x.shape[0]):
-        for j in range(x.shape[1]):
-            move = x[i, j] - z[i, j]
+            w = v[i, j] + (row - columns[j])
+            w = w if w > least else least
+            move = w - z[i, j]
             d[i, j] = move
             square += move * move
             slope += move * u[i, j]
@@ -237,12 +279,17 @@ def difference(x: np.ndarray, z: np.ndarray, u: np.ndarray, d: np.ndarray) -> tu
 
 
 @compiled(fast=True)
-def difference_and_move(x: np.ndarray, z: np.ndarray, d: np.ndarray, y: np.ndarray) -> float:
-    """Write d = x - z and move y by it, where the step is sure to be accepted; return ||d||^2."""
-    square = 0.0
-    for i in range(x.shape[0]):
-        for j in range(x.shape[1]):
-            move = x[i, j] - z[i, j]
+def shift_and_move(
+    v: np.ndarray, rows: np.ndarray, columns: np.ndarray, least: float, z: np.ndarray, d: np.ndarray, y: np.ndarray
+) -> float:
+    """Do as `shift`, and move y by d, where the step is sure to be accepted; return ||d||^2."""
+    least, square = v.dtype.type(least), 0.0
+    for i in range(z.shape[0]):
+        row = rows[i]
+        for j in range(z.shape[1]):
+            w = v[i, j] + (row - columns[j])
+            w = w if w > least else least
+            move = w - z[i, j]
             d[i, j] = move
             y[i, j] += move
             square += move * move
@@ -253,9 +300,8 @@ def difference_and_move(x: np.ndarray, z: np.ndarray, d: np.ndarray, y: np.ndarr
 def inner(a: np.ndarray, b: np.ndarray) -> float:
     """Return <a, b>."""
     total = 0.0
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            total += a[i, j] * b[i, j]
+    for j in range(a.size):
+        total += a[j] * b[j]
     return total
 
 
@@ -282,16 +328,20 @@ def run_iterations(
     rule's memory; `scalars` are ||d||^2, whether there was an iteration, the place of z, f(z) and how many tests
     multiplied matrices.
     """
-    y, x, u, d, v, w, h = state[Y], state[X], state[U], state[D], state[V], state[W], state[H]
-    totals, counts, before = vectors[SUMS], vectors[COUNTS], vectors[BEFORE]
+    n = state.shape[1]
+    flat, linear = state.reshape((STATES, n * n)), g0.reshape(n * n)  # for loops that need not know of rows
+    y, u, d, v, h = flat[Y], flat[U], flat[D], flat[V], flat[H]
+    rows, columns = vectors[ROW_SHIFTS], vectors[COLUMN_SHIFTS]
+    least = 0.0 if split == 1 else -np.inf
     place = int(scalars[PLACE])
-    constant += mu / 2.0 * y.shape[0]
+    constant += mu / 2.0 * n
     for _ in range(iterations):
-        z_old = state[place]
-        place = 2 * Z + 1 - place
-        z = state[place]
+        z_old = flat[place]
+        if adaptive:
+            place = 2 * Z + 1 - place
+        z = flat[place]
         if split == 1:
-            rows_to_simplex(y, vectors[ROWS], z)
+            rows_to_simplex(state[Y], vectors[ROWS], vectors[COUNTS], state[place])
         else:
             to_box(y, z)
         gamma = numbers[0]
@@ -308,23 +358,25 @@ def run_iterations(
             if not move > 10.0 * numbers[2] * numbers[1]:
                 numbers[1] = size(z, y)
             change_row(numbers, primal, dual, move, first, dominance)
-        product(matrices, z, w, u)
+        product(matrices, state[place], state[V], state[U])
         trial = numbers[0]
-        value = constant + gradient_and_reflect(u, g0, z, y, mu, trial, trial / gamma, v)
+        if trial != gamma:
+            rescale(z, y, trial / gamma)
+        value = constant + gradient_and_reflect(u, linear, z, y, mu, trial, v)
         while True:
             gamma = trial
             if split == 1:
-                columns_to_simplex(v, vectors[COLUMNS], totals, counts, before, x)
+                column_shifts(state[V], vectors[COLUMNS], rows, columns, vectors[COUNTS], vectors[BEFORE])
             else:
-                to_unit_sums(v, totals, counts, x)
+                unit_shifts(state[V], rows, columns)
             if not adaptive or numbers[REST] > 0.0:
-                square = difference_and_move(x, z, d, y)
+                square = shift_and_move(state[V], rows, columns, least, state[place], state[D], state[Y])
                 numbers[REST] -= 1.0
                 break
-            square, slope = difference(x, z, u, d)
+            square, slope = shift(state[V], rows, columns, least, state[place], state[U], state[D])
             value_x = value
             if testable(gamma, square, value, numbers[2]):
-                product(matrices, d, w, h)
+                product(matrices, state[D], state[V], state[H])
                 value_x = value + slope + inner(h, d) - mu / 2.0 * square
                 scalars[TESTS] += 1.0
             else:
@@ -334,14 +386,14 @@ def run_iterations(
             )
             numbers[SPAN] = numbers[REST] = rest
             if ratio == 1.0:
-                for i in range(y.shape[0]):
-                    for j in range(y.shape[1]):
-                        y[i, j] += d[i, j]
+                for j in range(y.size):
+                    y[j] += d[j]
                 break
             trial = gamma * ratio
             numbers[5] += numbers[4]
             numbers[4] = 0.0
-            reflect(z, y, u, trial, ratio, v)
+            rescale(z, y, ratio)
+            reflect(z, y, u, trial, v)
         numbers[0] = gamma
         scalars[SQUARE], scalars[VALUE] = square, value
     scalars[PLACE] = place
@@ -359,7 +411,8 @@ def certify_state(state: np.ndarray, scalars: np.ndarray, gamma: float, sums: np
     for i in range(n):
         rows += d[i].max()
         columns += d[:, i].max()
-    bound = (min(rows, columns) - inner(y, d)) / gamma - inner(u, d)
+    bound = (min(rows, columns) - inner(y.reshape(n * n), d.reshape(n * n))) / gamma
+    bound -= inner(u.reshape(n * n), d.reshape(n * n))
     off = whole = 0.0
     sums[:] = 0.0
     for i in range(n):

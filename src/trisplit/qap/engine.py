@@ -13,6 +13,7 @@ from trisplit.arrays import Array, eps, none_if_failed, norm
 from trisplit.certificates import certify, objective, recompute
 from trisplit.driver import Driver, Measured
 from trisplit.problem import Problem
+from trisplit.qap.exchange_form import aligned
 from trisplit.qap.objective import Objective, Tangent
 from trisplit.result import Certificate, Guarantee, Result, Status
 from trisplit.steps import Adaptive, Constant
@@ -65,7 +66,7 @@ class Engine:
         n, dtype = A.shape[0], A.dtype
         self._run, self._certify = birkhoff.engine("f4" if dtype == np.float32 else "f8")
         self.matrices = np.stack([A, B.T] if symmetric else [A, B.T, A.T, B])
-        self.state = np.zeros((birkhoff.STATES, n, n), dtype)
+        self.state = aligned((birkhoff.STATES, n, n), dtype)
         self.vectors = np.zeros((birkhoff.VECTORS, n), dtype)
         self.numbers = np.zeros(WIDTH)
         self.scalars = np.zeros(birkhoff.SCALARS)
@@ -129,13 +130,13 @@ class Engine:
 
     def certify(self) -> tuple[float, float]:
         """Return an upper bound on the gap of the form at z, and the distance of z to unit sums."""
-        return self._certify(self.state, self.scalars, self.numbers[0], self.vectors[self._names.SUMS])
+        return self._certify(self.state, self.scalars, self.numbers[0], self.vectors[self._names.COUNTS])
 
     def last(self) -> State:
         """Return a copy of the last iteration."""
         names = self._names
-        y, x, u, d = (self.state[place].copy() for place in (names.Y, names.X, names.U, names.D))
-        return State(self.t, self.z.copy(), x, y - d, u, self.gamma, self.value, (), d)
+        y, u, d = (self.state[place].copy() for place in (names.Y, names.U, names.D))
+        return State(self.t, self.z.copy(), self.z + d, y - d, u, self.gamma, self.value, (), d)
 
 
 class Concavity(NamedTuple):
