@@ -6,7 +6,7 @@ seeds, and ends early at the best-known cost, where nothing more can be won.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from statistics import fmean
 from time import perf_counter
@@ -80,11 +80,8 @@ def without_starts() -> AbstractContextManager[object]:
 
 def without_crossing() -> AbstractContextManager[object]:
     """Leave one member in each population, so that there are no parents."""
-    alone = tuple(replace(recipe, population=1) for recipe in islands.ROLES)
-    stack = ExitStack()
-    for module in (islands, portfolio):
-        stack.enter_context(patched(module, ROLES=alone))
-    return stack
+    alone = lambda instance: tuple(replace(recipe, population=1) for recipe in islands.roles(instance))  # noqa: E731
+    return patched(portfolio, roles=alone)
 
 
 PATCHES: dict[str, Callable[[], AbstractContextManager[object]]] = {

@@ -179,7 +179,7 @@ def test_walks_that_wait_are_told_the_time_that_is_left(monkeypatch):
 
     monkeypatch.setattr(crew, "run_walk", listen)
     solve(TAI20A, starts=1, time_limit=100, workers=1, rng=0)
-    assert len(told) == 3
+    assert len(told) == 4
     assert told[0] > told[1] > told[2]
 
 

@@ -15,7 +15,7 @@ import trisplit
 from trisplit import qap
 from trisplit.errors import InputError
 from trisplit.files import write_whole
-from trisplit.qap.islands import ROLES
+from trisplit.qap.islands import RECIPES
 from trisplit.qap.solver import DEFAULT_STARTS
 
 
@@ -126,7 +126,7 @@ class Display:
         console = Console(stderr=True)
         self.starts = starts or (DEFAULT_STARTS if time_limit is None else None)
         self.time_limit, self.begin = time_limit, perf_counter()
-        self.turns = {"start": 0} | ({recipe.name: 0 for recipe in ROLES} if polish else {})
+        self.turns = {"start": 0} | ({recipe.name: 0 for recipe in RECIPES} if polish else {})
         self.bar = Progress(
             TextColumn("{task.fields[label]}", markup=False),
             BarColumn(bar_width=24),

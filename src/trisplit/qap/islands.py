@@ -13,12 +13,11 @@ import numpy as np
 from trisplit.qap.episodes import Found, Outcome
 from trisplit.qap.instance import Instance
 from trisplit.qap.matrices import Matrix, as_dense
-from trisplit.qap.memetic import DEEP_WALKS, KICKS, LONG_WALKS, MemeticSearch, Population
+from trisplit.qap.memetic import DEEP_WALKS, KICKS, LONG_WALKS, MemeticSearch, Population, Recipe
 
-ROLES = (KICKS, DEEP_WALKS, LONG_WALKS)  # islands take them in turn
-# Of the time, before anybody has gained more than others; and where the entries of A and of B vary like uniform random
-# numbers, whose coefficient of variation is 0.58.
-SHARES, PLAIN_SHARES, PLAIN = (2.0, 1.0, 1.0), (1.0, 4.0, 1.0), (0.5, 0.7)
+RECIPES = (KICKS, DEEP_WALKS, LONG_WALKS)
+SHARES = (4.0, 4.0, 1.0, 1.0)  # of the time, before anybody has gained more than others
+PLAIN = (0.5, 0.7)  # coefficients of variation of entries like uniform random numbers, which have 0.58
 WORK, MIN_MOVES, ROW_MOVES = 3e8, 1000, 2000  # of a round: about a tenth of a second, less for few rows
 
 
@@ -27,6 +26,7 @@ class Walk(NamedTuple):
 
     number: int
     island: int
+    recipe: Recipe
     population: Population
     immigrants: tuple[np.ndarray, ...]
     moves: int  # the generation that makes the last of them is the last
@@ -47,17 +47,22 @@ def round_moves(n: int) -> int:
     return int(min(max(WORK / n**2, MIN_MOVES), ROW_MOVES * n))
 
 
-def shares(instance: Instance) -> tuple[float, ...]:
-    """Return how much of the time each role is to have at first.
+def roles(instance: Instance) -> tuple[Recipe, ...]:
+    """Return the recipes that islands take in turn: twice the favourite, so that two cores may follow it, then others.
+
+    Where the entries of A and of B vary like uniform random numbers, deep walks are the favourite, elsewhere kicks.
 
     Examples
     --------
     >>> from trisplit import qap
-    >>> shares(qap.load("tai30a")), shares(qap.load("nug30"))
-    ((1.0, 4.0, 1.0), (2.0, 1.0, 1.0))
+    >>> [recipe.name for recipe in roles(qap.load("tai30a"))]
+    ['deep walks', 'deep walks', 'kicks', 'long walks']
+    >>> [recipe.name for recipe in roles(qap.load("nug30"))]
+    ['kicks', 'kicks', 'deep walks', 'long walks']
     """
     plain = all(PLAIN[0] < variation(M) < PLAIN[1] for M in (instance.A, instance.B))
-    return PLAIN_SHARES if plain else SHARES
+    favourite = DEEP_WALKS if plain else KICKS
+    return (favourite, favourite, *(recipe for recipe in RECIPES if recipe is not favourite))
 
 
 def variation(M: Matrix) -> float:
@@ -72,7 +77,7 @@ def run_walk(
 ) -> Walked:
     """Do what the task says; `found` is told of each better permutation, `stopped` asked whether to end now."""
     deadline = None if walk.seconds is None else perf_counter() + walk.seconds
-    search = MemeticSearch(instance, ROLES[walk.island % len(ROLES)], np.random.default_rng())
+    search = MemeticSearch(instance, walk.recipe, np.random.default_rng())
     search.population = walk.population
     for permutation in walk.immigrants:
         search.immigrate(permutation)

@@ -28,7 +28,7 @@ from trisplit.qap.crew import AnyOutcome, AnyTask, Crew
 from trisplit.qap.episodes import Outcome, Task, load_kernels
 from trisplit.qap.exchange_form import exchange_form
 from trisplit.qap.instance import Instance
-from trisplit.qap.islands import ROLES, Walk, Walked, round_moves, shares
+from trisplit.qap.islands import SHARES, Walk, Walked, roles, round_moves
 from trisplit.qap.memetic import Population, Recipe
 from trisplit.qap.record import QAPStatus, Record
 from trisplit.qap.search import Plan, derived
@@ -46,11 +46,6 @@ FORGET = 0.9  # gains of islands count by so much less after each round
 STAGNANT, PATIENCE = 30, 3.0
 MIN_SECONDS = 0.05  # for a bound
 SOON = 0.05  # seconds: a start that takes less is cut short rather than left out
-
-
-def role(island: int) -> Recipe:
-    """Return the recipe of an island."""
-    return ROLES[island % len(ROLES)]
 
 
 def by_sums(instance: Instance) -> np.ndarray:
@@ -86,15 +81,15 @@ class Portfolio:
         self.busy: set[int] = set()  # islands whose round is under way
         self.turns: list[float] = []  # that each island has had, in fractions of what it deserves
         self.gains: list[float] = []  # of each island, recent ones
-        self.shares = shares(self.record.instance)
+        self.roles = roles(self.record.instance)
         self.gained = 0  # rounds until the best permutation was found
         self.next_faces = FACES
         self.bounded = False  # whether the strong bound had its turn
 
     @property
     def round(self) -> int:
-        """How many rounds all islands have done."""
-        return min(self.rounds, default=0)
+        """How many rounds an island has done, on average."""
+        return sum(self.rounds) // max(len(self.rounds), 1)
 
     def run(self, crew: Crew) -> None:
         """Let all members have their turns, from where the search is."""
@@ -215,14 +210,18 @@ class Portfolio:
 
     # Islands
 
+    def role(self, island: int) -> Recipe:
+        """Return the recipe of an island."""
+        return self.roles[island % len(self.roles)]
+
     def settle(self, crew: Crew) -> None:
         """Begin with islands, whose first permutations are those of the starts."""
         tabu.engine(exchange_form(self.record.instance).kind)  # here, before several threads would all load it
-        count = len(ROLES) if self.plan.starts is not None else max(len(ROLES), crew.slots)
+        count = len(self.roles) if self.plan.starts is not None else max(len(self.roles), crew.slots)
         known = [member.permutation for member in self.record.pool]
         for i in range(count):
             rng = np.random.default_rng(derived(self.plan.seed, ISLAND_KEY, i))
-            waiting = tuple(known[i::count][: role(i).population])
+            waiting = tuple(known[i::count][: self.role(i).population])
             self.islands.append(Population.first(rng)._replace(waiting=waiting))
         self.immigrants = [[] for _ in self.islands]
         self.rounds, self.turns, self.gains = [0] * count, [0.0] * count, [0.0] * count
@@ -254,7 +253,7 @@ class Portfolio:
                 yield None
                 continue
             island = min(free, key=lambda i: (self.turns[i], i))
-            self.turns[island] += 1.0 / (self.shares[island % len(ROLES)] + self.gains[island])
+            self.turns[island] += 1.0 / (SHARES[island % len(SHARES)] + self.gains[island])
             self.busy.add(island)
             scale = 1.0 if seconds is None or self.bounded else max(seconds / ROUND_SECONDS, 1.0)
             yield self.walk(island, number, scale)
@@ -266,7 +265,7 @@ class Portfolio:
         moves = int(scale * round_moves(self.n))
         number = island if number is None else number
         goal, seconds = self.record.goal, self.plan.seconds()
-        return Walk(number, island, self.islands[island], immigrants, moves, goal, seconds)
+        return Walk(number, island, self.role(island), self.islands[island], immigrants, moves, goal, seconds)
 
     def faces(self, number: int) -> list[Task]:
         """Return a kick of a permutation of one island, and restarts on faces, if it is time to."""
@@ -296,7 +295,7 @@ class Portfolio:
         self.send(i)
         if self.plan.starts is None:
             self.keep()
-        return record.add_row(role(i).name, found.cost)
+        return record.add_row(self.role(i).name, found.cost)
 
     def send(self, island: int) -> None:
         """After some rounds, send the best permutation of an island to the next one, unless that begins anew."""
