@@ -29,7 +29,7 @@ class Quadratics:
         self.Q, self.c = Q, c
 
     def times(self, x: np.ndarray) -> np.ndarray:
-        return np.matvec(self.Q, x) if self.Q.ndim == x.ndim + 1 else x @ self.Q
+        return np.vecmat(x, self.Q) if self.Q.ndim == x.ndim + 1 else x @ self.Q
 
     def value(self, x: np.ndarray) -> Any:
         return np.vecdot(x, 0.5 * self.times(x) + self.c)
