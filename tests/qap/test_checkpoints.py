@@ -133,7 +133,7 @@ def test_a_time_limit_is_one_for_each_call(tmp_path, options):
     assert costs == sorted(costs, reverse=True)
 
 
-@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize("workers", [1, 6])
 def test_a_search_may_move_to_another_number_of_cores(tmp_path, workers):
     path = tmp_path / "search"
     first = solve(TAI30A, time_limit=0.5, rng=0, workers=2, checkpoint=path)

@@ -233,11 +233,25 @@ def test_data_that_overflow_are_refused(split, scale, dtype):
 def test_a_start_far_away_is_projected(split, size):
     engine = engine_of("nug12", split)
     engine.start(size * np.random.default_rng(0).standard_normal((12, 12)))
-    g = SPLITS[split][0]
+    g, h = SPLITS[split]
     for _ in range(5):
         y = engine.state[birkhoff.Y].copy()
         engine.advance(1)
         assert np.allclose(engine.z, g.prox(y, 1.0), rtol=0, atol=1e-12)
+        last = engine.last()
+        expected = h.prox(2 * last.z - last.y - last.gamma * last.u, 1.0)
+        if split == 1:  # with the other one, x is as large as y
+            assert np.allclose(last.x, expected, rtol=0, atol=1e-9)
+
+
+def test_a_number_that_is_none_stays_none():
+    for split in (1, 2):
+        engine = engine_of("nug12", split)
+        y0 = start_of(12)
+        y0[3, 4] = np.nan
+        engine.start(y0, gamma=1.0)
+        engine.advance(1)
+        assert np.isnan(engine.last().x).any()
 
 
 # Limits and interrupts

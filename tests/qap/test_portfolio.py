@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import trisplit as ts
-from trisplit.qap import Instance, QAPStatus, crew, durations, load, portfolio, solve
+from trisplit.qap import Instance, QAPStatus, crew, durations, load, portfolio, solve, solver
 from trisplit.verify import proven_bound
 
 TAI20A = Instance("tai20a", load("tai20a").A, load("tai20a").B)  # without known values: nothing ends a search early
@@ -217,11 +217,49 @@ def test_islands_may_live_with_any_executor(alone, pool):
     assert [row.cost for row in res.trace] == [row.cost for row in alone.trace]
 
 
-def test_more_cores_more_islands_where_the_clock_has_a_say():
-    res = solve(TAI20A, time_limit=1.0, rng=3, workers=4)
-    rounds = members(res)
-    assert rounds.count("kicks") > rounds.count("kick")
+@pytest.fixture
+def walks(monkeypatch):
+    """The rounds of islands that are begun from now on."""
+    begun, run_walk = [], crew.run_walk
+    monkeypatch.setattr(
+        crew, "run_walk", lambda instance, walk, *rest: begun.append(walk) or run_walk(instance, walk, *rest)
+    )
+    return begun
+
+
+@pytest.mark.parametrize(("workers", "islands"), [(1, 4), (6, 6)])
+def test_more_cores_more_islands_where_the_clock_has_a_say(walks, workers, islands):
+    res = solve(TAI20A, time_limit=1.0, rng=3, workers=workers)
+    assert {walk.island for walk in walks} == set(range(islands))
     assert res.elapsed < 1.2
+
+
+def test_two_islands_follow_the_favourite_recipe_and_have_most_turns(walks):
+    solve(TAI20A, time_limit=2.0, rng=3, workers=1)
+    turns = [sum(walk.island == i for walk in walks) for i in range(4)]
+    assert [{walk.recipe.name for walk in walks if walk.island == i} for i in range(4)] == [
+        {"deep walks"},
+        {"deep walks"},
+        {"kicks"},
+        {"long walks"},
+    ]
+    assert min(turns[:2]) > 3 * max(turns[2:]) > 0
+
+
+def test_what_a_kick_finds_joins_its_island(monkeypatch):
+    class Heard(portfolio.Portfolio):
+        def faces(self, number):
+            tasks = super().faces(number)
+            for task in tasks:
+                known = [{m.permutation.tobytes() for m in population.members} for population in self.islands]
+                assert task.incumbent.tobytes() in known[self.kicked[number]]
+                kicks.append(number)
+            return tasks
+
+    kicks = []
+    monkeypatch.setattr(solver, "Portfolio", Heard)
+    solve(TAI20A, starts=12, rng=0)
+    assert len(kicks) > 1
 
 
 # Options

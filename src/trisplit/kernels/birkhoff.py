@@ -2,8 +2,8 @@
 
 The twin of `algorithms/tos.py` with the tangent form of the QAP objective (`qap/objective.py`), the sets of split 1
 (row-stochastic, column-stochastic matrices) or split 2 (the box [0, 1], unit row and column sums), and the step rule
-of `steps/adaptive.py` or a constant step. Nothing is allocated: everything that an iteration reads or writes is in the
-arrays that `run` is given, so a run can be interrupted between two calls.
+of `steps/adaptive.py` or a constant step. Everything that an iteration leaves to the next one is in the arrays that
+`run` is given, so a run can be interrupted between two calls. With symmetric matrices nothing is allocated.
 
 A point of the unit simplex nearest to v is max(v - t, 0), where t is the root of sum_j max(v_j - t, 0) = 1. Newton's
 method finds it in finitely many steps from any t, because the sum is convex and piecewise linear in t; started from the
@@ -23,7 +23,7 @@ from trisplit.steps.decisions import REST, SPAN, WAIT, change, change_row, testa
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# The matrices of `state`; the two places of z take turns.
+# The matrices of `state`; the two places of z take turns, but for a constant step.
 Y, Z, U, D, V, H, STATES = 0, 1, 3, 4, 5, 6, 7
 # Of `vectors`: thresholds, what to add to rows and to subtract from columns, and memory.
 ROWS, COLUMNS, ROW_SHIFTS, COLUMN_SHIFTS, COUNTS, BEFORE, VECTORS = 0, 1, 2, 3, 4, 5, 6
@@ -186,10 +186,10 @@ def unit_shifts(v: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
             columns[j] += v[i, j]
         rows[i] = total / n
         whole += total
-    shift = 1.0 / n + whole / n / n
+    common = 1.0 / n + whole / n / n
     for j in range(n):
         columns[j] /= n
-        rows[j] = shift - rows[j]
+        rows[j] = common - rows[j]
 
 
 @compiled()
@@ -270,7 +270,7 @@ def shift(
         row = rows[i]
         for j in range(z.shape[1]):
             w = v[i, j] + (row - columns[j])
-            w = w if w > least else least
+            w = least if w < least else w  # NaN stays NaN
             move = w - z[i, j]
             d[i, j] = move
             square += move * move
@@ -288,7 +288,7 @@ def shift_and_move(
         row = rows[i]
         for j in range(z.shape[1]):
             w = v[i, j] + (row - columns[j])
-            w = w if w > least else least
+            w = least if w < least else w  # NaN stays NaN
             move = w - z[i, j]
             d[i, j] = move
             y[i, j] += move

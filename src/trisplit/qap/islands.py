@@ -16,7 +16,7 @@ from trisplit.qap.matrices import Matrix, as_dense
 from trisplit.qap.memetic import DEEP_WALKS, KICKS, LONG_WALKS, MemeticSearch, Population, Recipe
 
 RECIPES = (KICKS, DEEP_WALKS, LONG_WALKS)
-SHARES = (6.0, 6.0, 1.0, 1.0)  # of the time, before anybody has gained more than others
+SHARES = (6.0, 6.0, 1.0, 1.0)  # of the turns, for `roles`, before any island has gained more than others
 PLAIN = (0.5, 0.7)  # coefficients of variation of entries like uniform random numbers, which have 0.58
 WORK, MIN_MOVES, ROW_MOVES = 3e8, 1000, 2000  # of a round: about a tenth of a second, less for few rows
 

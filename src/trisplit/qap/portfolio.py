@@ -1,9 +1,10 @@
 """The members of a search and when each has its turn.
 
 1. Starts: relax, round, exchange pairs. The first answers, each with a certificate.
-2. Islands: memetic searches by different recipes, in rounds of a fixed number of moves. After some rounds each island
-   sends its best permutation to the next one. Now and then a permutation of theirs is kicked and improved on faces of
-   the polytope, and what comes out joins its island; more often while that gives better permutations.
+2. Islands: memetic searches, two by the recipe that suits the instance and one by each other recipe, in rounds of a
+   fixed number of moves. After some rounds each island sends its best permutation to the next one. Now and then a
+   permutation of theirs is kicked and improved on faces of the polytope, and what comes out joins its island; more
+   often while that gives better permutations.
 3. Lower bounds: a cheap one after the first start; a strong one when the islands have not found anything better for
    long, or when most of the time is over.
 
@@ -84,6 +85,7 @@ class Portfolio:
         self.roles = roles(self.record.instance)
         self.gained = 0  # rounds until the best permutation was found
         self.next_faces = FACES
+        self.kicked: dict[int, int] = {}  # the islands of kicks that are under way, by the numbers of their tasks
         self.bounded = False  # whether the strong bound had its turn
 
     @property
@@ -205,7 +207,7 @@ class Portfolio:
         if self.islands:  # it was a kick
             if record.best is not before:
                 self.next_faces = self.gained = self.round
-            self.immigrants[self.kicked].append(found.permutation)
+            self.immigrants[self.kicked.pop(task.number)].append(found.permutation)
         return over
 
     # Islands
@@ -269,14 +271,18 @@ class Portfolio:
 
     def faces(self, number: int) -> list[Task]:
         """Return a kick of a permutation of one island, and restarts on faces, if it is time to."""
-        self.kicked = self.round % len(self.islands)
-        members = self.islands[self.kicked].members
-        if not self.plan.faces or self.round <= self.next_faces or not members:
+        if not self.plan.faces or self.round <= self.next_faces:
+            return []
+        seed = derived(self.plan.seed, FACES_KEY, self.round)
+        rng = np.random.default_rng(seed)
+        island = int(rng.choice(len(self.islands), p=np.array(self.rounds) / sum(self.rounds)))
+        members = self.islands[island].members
+        if not members:
             return []
         self.next_faces = self.round + FACES - 1
+        self.kicked[number] = island
         load_kernels(faces=True)
-        seed = derived(self.plan.seed, FACES_KEY, self.round)
-        chosen = members[np.random.default_rng(seed).integers(len(members))].permutation
+        chosen = members[rng.integers(len(members))].permutation
         return [Task(number, seed, chosen, None, 0, 0.0, True, 0.0, self.plan.seconds())]
 
     def take_walk(self, walk: Walk, walked: Walked) -> bool:
