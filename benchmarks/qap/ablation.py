@@ -16,6 +16,7 @@ import numpy as np
 
 import trisplit as ts
 from trisplit.qap import islands, portfolio
+from trisplit.qap.memetic import Recipe
 
 from ..report import COLOURS, STYLE, Table
 from ..resume import code, earlier_rows
@@ -80,7 +81,10 @@ def without_starts() -> AbstractContextManager[object]:
 
 def without_crossing() -> AbstractContextManager[object]:
     """Leave one member in each population, so that there are no parents."""
-    alone = lambda instance: tuple(replace(recipe, population=1) for recipe in islands.roles(instance))  # noqa: E731
+
+    def alone(instance: ts.qap.Instance) -> tuple[tuple[Recipe, float], ...]:
+        return tuple((replace(recipe, population=1), share) for recipe, share in islands.roles(instance))
+
     return patched(portfolio, roles=alone)
 
 

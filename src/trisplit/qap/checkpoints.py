@@ -52,7 +52,7 @@ class Keeper:
             "max_iter": plan.max_iter,
             "polish": portfolio.polish,
             "faces": plan.faces,
-            "recipes": [recipe.name for recipe in portfolio.roles],
+            "recipes": [recipe.name for recipe, _ in portfolio.roles],
             **{name: checkpoint.describe(value) for name, value in problem.items()},
         }
         self.random = [np.asarray(plan.seed.entropy, object).tolist(), list(plan.seed.spawn_key)]

@@ -16,7 +16,6 @@ from trisplit.qap.matrices import Matrix, as_dense
 from trisplit.qap.memetic import DEEP_WALKS, KICKS, LONG_WALKS, MemeticSearch, Population, Recipe
 
 RECIPES = (KICKS, DEEP_WALKS, LONG_WALKS)
-SHARES = (6.0, 6.0, 1.0, 1.0)  # of the turns, for `roles`, before any island has gained more than others
 PLAIN = (0.5, 0.7)  # coefficients of variation of entries like uniform random numbers, which have 0.58
 WORK, MIN_MOVES, ROW_MOVES = 3e8, 1000, 2000  # of a round: about a tenth of a second, less for few rows
 
@@ -47,22 +46,23 @@ def round_moves(n: int) -> int:
     return int(min(max(WORK / n**2, MIN_MOVES), ROW_MOVES * n))
 
 
-def roles(instance: Instance) -> tuple[Recipe, ...]:
-    """Return the recipes that islands take in turn: twice the favourite, so that two cores may follow it, then others.
+def roles(instance: Instance) -> tuple[tuple[Recipe, float], ...]:
+    """Return the recipes that islands take one after the other, and their shares of the turns while none gains more.
 
-    Where the entries of A and of B vary like uniform random numbers, deep walks are the favourite, elsewhere kicks.
+    Where the entries of A and of B vary like uniform random numbers, deep walks have two islands, so that two cores may
+    follow them. Elsewhere the time is better spent on different recipes, unless there is a minute of it.
 
     Examples
     --------
     >>> from trisplit import qap
-    >>> [recipe.name for recipe in roles(qap.load("tai30a"))]
-    ['deep walks', 'deep walks', 'kicks', 'long walks']
-    >>> [recipe.name for recipe in roles(qap.load("nug30"))]
-    ['kicks', 'kicks', 'deep walks', 'long walks']
+    >>> [(recipe.name, share) for recipe, share in roles(qap.load("tai30a"))]
+    [('deep walks', 6.0), ('deep walks', 6.0), ('kicks', 1.0), ('long walks', 1.0)]
+    >>> [(recipe.name, share) for recipe, share in roles(qap.load("nug30"))]
+    [('kicks', 2.0), ('deep walks', 1.0), ('long walks', 1.0)]
     """
-    plain = all(PLAIN[0] < variation(M) < PLAIN[1] for M in (instance.A, instance.B))
-    favourite = DEEP_WALKS if plain else KICKS
-    return (favourite, favourite, *(recipe for recipe in RECIPES if recipe is not favourite))
+    if all(PLAIN[0] < variation(M) < PLAIN[1] for M in (instance.A, instance.B)):
+        return ((DEEP_WALKS, 6.0), (DEEP_WALKS, 6.0), (KICKS, 1.0), (LONG_WALKS, 1.0))
+    return ((KICKS, 2.0), (DEEP_WALKS, 1.0), (LONG_WALKS, 1.0))
 
 
 def variation(M: Matrix) -> float:

@@ -1,10 +1,9 @@
 """The members of a search and when each has its turn.
 
 1. Starts: relax, round, exchange pairs. The first answers, each with a certificate.
-2. Islands: memetic searches, two by the recipe that suits the instance and one by each other recipe, in rounds of a
-   fixed number of moves. After some rounds each island sends its best permutation to the next one. Now and then a
-   permutation of theirs is kicked and improved on faces of the polytope, and what comes out joins its island; more
-   often while that gives better permutations.
+2. Islands: memetic searches by different recipes, in rounds of a fixed number of moves. After some rounds each island
+   sends its best permutation to the next one. Now and then a permutation of theirs is kicked and improved on faces of
+   the polytope, and what comes out joins its island; more often while that gives better permutations.
 3. Lower bounds: a cheap one after the first start; a strong one when the islands have not found anything better for
    long, or when most of the time is over.
 
@@ -29,7 +28,7 @@ from trisplit.qap.crew import AnyOutcome, AnyTask, Crew
 from trisplit.qap.episodes import Outcome, Task, load_kernels
 from trisplit.qap.exchange_form import exchange_form
 from trisplit.qap.instance import Instance
-from trisplit.qap.islands import SHARES, Walk, Walked, roles, round_moves
+from trisplit.qap.islands import Walk, Walked, roles, round_moves
 from trisplit.qap.memetic import Population, Recipe
 from trisplit.qap.record import QAPStatus, Record
 from trisplit.qap.search import Plan, derived
@@ -90,8 +89,8 @@ class Portfolio:
 
     @property
     def round(self) -> int:
-        """How many rounds an island has done, on average."""
-        return sum(self.rounds) // max(len(self.rounds), 1)
+        """How many rounds all islands have done."""
+        return min(self.rounds, default=0)
 
     def run(self, crew: Crew) -> None:
         """Let all members have their turns, from where the search is."""
@@ -214,7 +213,7 @@ class Portfolio:
 
     def role(self, island: int) -> Recipe:
         """Return the recipe of an island."""
-        return self.roles[island % len(self.roles)]
+        return self.roles[island % len(self.roles)][0]
 
     def settle(self, crew: Crew) -> None:
         """Begin with islands, whose first permutations are those of the starts."""
@@ -255,7 +254,7 @@ class Portfolio:
                 yield None
                 continue
             island = min(free, key=lambda i: (self.turns[i], i))
-            self.turns[island] += 1.0 / (SHARES[island % len(SHARES)] + self.gains[island])
+            self.turns[island] += 1.0 / (self.roles[island % len(self.roles)][1] + self.gains[island])
             self.busy.add(island)
             scale = 1.0 if seconds is None or self.bounded else max(seconds / ROUND_SECONDS, 1.0)
             yield self.walk(island, number, scale)

@@ -56,8 +56,8 @@ def solve(
 
     Every start relaxes the problem to the Birkhoff polytope, goes to a certified stationary point by three operator
     splitting from a random point, rounds it to the nearest permutation, and exchanges pairs until none helps. What the
-    starts have found is the first population of four memetic tabu searches, which tell each other of their best; now
-    and then a permutation of theirs is improved by splittings on faces of the polytope. A lower bound says how far the
+    starts have found is the first population of memetic tabu searches, which tell each other of their best; now and
+    then a permutation of theirs is improved by splittings on faces of the polytope. A lower bound says how far the
     answer can be from the optimum. `trace` tells who has contributed what.
 
     Parameters
