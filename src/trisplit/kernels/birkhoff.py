@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trisplit.kernels import compiled
+from trisplit.kernels.certificate import certify
 from trisplit.steps.decisions import REST, SPAN, WAIT, change, change_row, testable, verdict
 
 if TYPE_CHECKING:
@@ -199,9 +200,7 @@ def product(matrices: np.ndarray, at: np.ndarray, w: np.ndarray, out: np.ndarray
     np.dot(w, matrices[1], out)
     if matrices.shape[0] == 4:
         other = np.dot(np.dot(matrices[2], at), matrices[3])
-        for i in range(out.shape[0]):
-            for j in range(out.shape[1]):
-                out[i, j] = (out[i, j] + other[i, j]) / 2
+        out[:] = (out + other) / 2
 
 
 @compiled(fast=True)
@@ -224,12 +223,8 @@ def reflect(z: np.ndarray, y: np.ndarray, u: np.ndarray, gamma: float, out: np.n
 def gradient_and_reflect(
     u: np.ndarray, g0: np.ndarray, z: np.ndarray, y: np.ndarray, mu: float, gamma: float, out: np.ndarray
 ) -> float:
-    """Turn the product at z into the gradient 2 u + g0 - mu z, then do as `reflect`; return the value at z.
-
-    The value is without its constant.
-    """
-    kind = z.dtype.type
-    gamma, mu, value = kind(gamma), kind(mu), 0.0
+    """Turn the product at z into the gradient 2 u + g0 - mu z, do as `reflect`; return the value less its constant."""
+    gamma, mu, value = z.dtype.type(gamma), z.dtype.type(mu), 0.0
     for j in range(z.size):
         slope = 2 * u[j] + g0[j] - mu * z[j]
         u[j] = slope
@@ -271,8 +266,7 @@ def shift(
         for j in range(z.shape[1]):
             w = v[i, j] + (row - columns[j])
             w = least if w < least else w  # NaN stays NaN
-            move = w - z[i, j]
-            d[i, j] = move
+            move = d[i, j] = w - z[i, j]
             square += move * move
             slope += move * u[i, j]
     return square, slope
@@ -289,8 +283,7 @@ def shift_and_move(
         for j in range(z.shape[1]):
             w = v[i, j] + (row - columns[j])
             w = least if w < least else w  # NaN stays NaN
-            move = w - z[i, j]
-            d[i, j] = move
+            move = d[i, j] = w - z[i, j]
             y[i, j] += move
             square += move * move
     return square
@@ -322,11 +315,9 @@ def run_iterations(
 ) -> None:
     """Iterate on `state`: as `tos.iterate`, with the decisions of `Adaptive.propose` and `judge`.
 
-    The objective is that of the tangent form less mu / 2 (||X||^2 - n).
-
-    `matrices` are A and B' of the tangent form, and A' and B if these are not symmetric; `numbers` are gamma and the
-    rule's memory; `scalars` are ||d||^2, whether there was an iteration, the place of z, f(z) and how many tests
-    multiplied matrices.
+    The objective is that of the tangent form less mu / 2 (||X||^2 - n). `matrices` are A and B' of the tangent form, and
+    A' and B if these are not symmetric; `numbers` are gamma and the rule's memory; `scalars` are ||d||^2, whether there
+    was an iteration, the place of z, f(z) and how many tests multiplied matrices.
     """
     n = state.shape[1]
     flat, linear = state.reshape((STATES, n * n)), g0.reshape(n * n)  # for loops that need not know of rows
@@ -399,41 +390,10 @@ def run_iterations(
     scalars[PLACE] = place
 
 
-def certify_state(state: np.ndarray, scalars: np.ndarray, gamma: float, sums: np.ndarray) -> tuple[float, float]:
-    """Return an upper bound on the gap of the last iterate z, and its distance to unit row and column sums.
-
-    The bound is that of `certificates.py`, where d has the other sign. The smaller of the supports of row-stochastic
-    and of column-stochastic matrices counts.
-    """
-    y, z, u, d = state[Y], state[int(scalars[PLACE])], state[U], state[D]
-    n = y.shape[0]
-    rows = columns = 0.0
-    for i in range(n):
-        rows += d[i].max()
-        columns += d[:, i].max()
-    bound = (min(rows, columns) - inner(y.reshape(n * n), d.reshape(n * n))) / gamma
-    bound -= inner(u.reshape(n * n), d.reshape(n * n))
-    off = whole = 0.0
-    sums[:] = 0.0
-    for i in range(n):
-        total = -1.0
-        for j in range(n):
-            total += z[i, j]
-            sums[j] += z[i, j]
-        off += total * total
-        whole += total
-    for j in range(n):
-        off += (sums[j] - 1.0) ** 2
-    return bound, sqrt(max(off / n - (whole / n) ** 2, 0.0))
-
-
 @cache
 def engine(precision: str) -> "tuple[Callable[..., None], Callable[..., tuple[float, float]]]":
-    """Return `run_iterations` and `certify_state`, compiled for "f4" or "f8"."""
+    """Return `run_iterations` and `certify`, compiled for "f4" or "f8"."""
     matrix, stack = f"{precision}[:,::1]", f"{precision}[:,:,::1]"
-    sizes = "f8,f8,i8,b1,f8,f8,i8"
-    run = compiled(
-        f"void({stack},{matrix},{stack},{matrix},f8[::1],f8[::1],{sizes})",
-        calls=(change, change_row, testable, verdict),
-    )(run_iterations)
-    return run, compiled(f"UniTuple(f8,2)({stack},f8[::1],f8,{precision}[::1])")(certify_state)
+    numbers, calls = "f8[::1],f8[::1],f8,f8,i8,b1,f8,f8,i8", (change, change_row, testable, verdict)
+    run = compiled(f"void({stack},{matrix},{stack},{matrix},{numbers})", calls=calls)(run_iterations)
+    return run, compiled(f"UniTuple(f8,2)({','.join([matrix] * 4)},f8,{precision}[::1])")(certify)

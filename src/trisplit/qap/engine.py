@@ -130,7 +130,9 @@ class Engine:
 
     def certify(self) -> tuple[float, float]:
         """Return an upper bound on the gap of the form at z, and the distance of z to unit sums."""
-        return self._certify(self.state, self.scalars, self.numbers[0], self.vectors[self._names.COUNTS])
+        names, state = self._names, self.state
+        arrays = state[names.Y], self.z, state[names.U], state[names.D]
+        return self._certify(*arrays, self.numbers[0], self.vectors[names.COUNTS])
 
     def last(self) -> State:
         """Return a copy of the last iteration."""
