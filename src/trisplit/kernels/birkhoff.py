@@ -315,9 +315,9 @@ def run_iterations(
 ) -> None:
     """Iterate on `state`: as `tos.iterate`, with the decisions of `Adaptive.propose` and `judge`.
 
-    The objective is that of the tangent form less mu / 2 (||X||^2 - n). `matrices` are A and B' of the tangent form, and
-    A' and B if these are not symmetric; `numbers` are gamma and the rule's memory; `scalars` are ||d||^2, whether there
-    was an iteration, the place of z, f(z) and how many tests multiplied matrices.
+    The objective is that of the tangent form less mu / 2 (||X||^2 - n). `matrices` are A and B' of the tangent form,
+    and A' and B if these are not symmetric; `numbers` are gamma and the rule's memory; `scalars` are ||d||^2, whether
+    there was an iteration, the place of z, f(z) and how many tests multiplied matrices.
     """
     n = state.shape[1]
     flat, linear = state.reshape((STATES, n * n)), g0.reshape(n * n)  # for loops that need not know of rows
