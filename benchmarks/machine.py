@@ -10,6 +10,7 @@ from typing import Any
 from threadpoolctl import threadpool_info
 
 import trisplit
+from trisplit.machine import cpu_model, memory_gib
 
 PACKAGES = ("numpy", "scipy", "numba", "threadpoolctl")
 PEERS = ("copt", "pyproximal", "pyunlocbox", "odl")
@@ -53,23 +54,3 @@ def installed(package: str) -> str | None:
 
 def is_blas(pool: dict[str, Any]) -> bool:
     return pool["user_api"] == "blas"
-
-
-def cpu_model() -> str:
-    """Return the name of the processor, where the system tells it."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    return " ".join(line.partition(":")[2].split())
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
-def memory_gib() -> float | None:
-    """Return the memory of the machine, where the system tells it."""
-    try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
-    except (AttributeError, OSError, ValueError):
-        return None

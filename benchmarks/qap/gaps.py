@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import trisplit as ts
+from trisplit.paper.instances import assignment_error, family
 from trisplit.qap.portfolio import FACES
-
-from .instances import family, relative
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +66,7 @@ def over_time(steps: Sequence[Sequence[float]], best_known: float, times: np.nda
     >>> over_time([[0.1, 120], [1.0, 100]], 100, np.array([0.01, 0.5, 2.0]))
     array([nan, 0.2, 0. ])
     """
-    gaps = np.array([np.nan, *(relative(cost, best_known) for _, cost in steps)])
+    gaps = np.array([np.nan, *(assignment_error(cost, best_known) for _, cost in steps)])
     return gaps[np.searchsorted([seconds for seconds, _ in steps], times, side="right")]
 
 

@@ -17,13 +17,14 @@ import numpy as np
 from scipy.optimize import quadratic_assignment
 
 import trisplit as ts
+from trisplit.paper.instances import assignment_error
 
 from ..report import COLOURS, STYLE, Table
 from ..timing import Report, settled
 from .gaps import by_family, compare, percent
 from .goals import goal
 from .goals import table as goals_table
-from .instances import PAPER, choose, relative
+from .instances import PAPER, choose
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -114,7 +115,7 @@ def measure(method: str, instance: ts.qap.Instance, budget: float) -> Search:
     begin = perf_counter()
     cost, starts = CALLS[method](instance, budget)
     seconds = perf_counter() - begin
-    gap = relative(cost, instance.best_known)  # pyright: ignore[reportArgumentType]
+    gap = assignment_error(cost, instance.best_known)  # pyright: ignore[reportArgumentType]
     return Search(instance.name, instance.n, budget, method, round(seconds, 6), starts, cost, gap)
 
 

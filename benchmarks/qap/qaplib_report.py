@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import trisplit as ts
+from trisplit.paper.instances import assignment_error, family
 
 from ..report import COLOURS, STYLE, Table, duration
 from .calls import BOUNDS, LONG, SEARCHES, Call, gaps, of_part, overtime, proven
 from .gaps import EARLIEST, by_family, over_time, percent, scale
 from .goals import table as goals_table
-from .instances import BEST, family, relative
+from .instances import BEST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +61,7 @@ def late(calls: list[Call]) -> str:
 def below(call: Call) -> float:
     """Return how far a bound is below the best-known cost, as a part of that."""
     assert call.bound is not None
-    return 0.0 - relative(call.bound, BEST[call.instance])  # not -0.0
+    return 0.0 - assignment_error(call.bound, BEST[call.instance])  # not -0.0
 
 
 def bounds(record: dict[str, Any]) -> Table:

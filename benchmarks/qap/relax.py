@@ -18,6 +18,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 import trisplit as ts
+from trisplit.paper.instances import assignment_error
 
 from ..report import COLOURS, STYLE, Table, duration
 from ..timing import Report, settled
@@ -25,7 +26,7 @@ from . import products
 from .frank_wolfe import frank_wolfe
 from .goals import goal
 from .goals import table as goals_table
-from .instances import PAPER, choose, relative
+from .instances import PAPER, choose
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -164,7 +165,7 @@ def measure(method: str, instance: ts.qap.Instance, seed: int, x0: np.ndarray, c
         converged,
         infeasibility,
         nonstationarity,
-        relative(cost, instance.best_known),  # pyright: ignore[reportArgumentType]
+        assignment_error(cost, instance.best_known),  # pyright: ignore[reportArgumentType]
     )
 
 

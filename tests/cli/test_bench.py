@@ -187,7 +187,7 @@ def test_multistart_searches_with_every_method_in_every_budget(tmp_path, capsys)
     assert len(rows) == len(expected)
     for row in rows:
         assert row.starts >= 1
-        assert row.gap == instances.relative(row.cost, trisplit.qap.load(row.instance).best_known) >= 0
+        assert row.gap == instances.assignment_error(row.cost, trisplit.qap.load(row.instance).best_known) >= 0
     for word in (*multistart.METHODS, "nug", "chr"):
         assert word in out
 

@@ -48,7 +48,7 @@ def test_qaplib_makes_every_call_and_checks_it(tmp_path, capsys):
         assert row.refused is None
         assert row.bound is None or row.bound <= instance.best_known
         if row.part != calls.BOUNDS:
-            assert row.gap == instances.relative(row.cost, instance.best_known) >= 0
+            assert row.gap == instances.assignment_error(row.cost, instance.best_known) >= 0
             assert row.steps[-1][1] == row.cost
             assert [cost for _, cost in row.steps] == sorted({cost for _, cost in row.steps}, reverse=True)
     assert calls.proven(record) >= {"esc16f"}

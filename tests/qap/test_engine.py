@@ -68,6 +68,27 @@ def test_engine_is_the_plain_loop(name, split, kind, tangent):
     assert other_off <= (1e-11 if kind == "constant" else 1e-2)
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("tangent", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_engine_with_the_sets_exchanged_is_the_plain_loop(name, tangent, dtype):
+    f = objective(INSTANCES[name], dtype)
+    form = f.tangent(dtype) if tangent else f
+    rule = rule_of("constant", form)
+    engine = Engine(form, 2, rule, "hg")
+    start = start_of(INSTANCES[name].n, dtype=dtype)
+    engine.start(start)
+    plain = ts.tos(ts.Problem(form, SPLITS[2][::-1]), start, rule)
+    z_off, other_off = distance_between(engine, plain, 200 if dtype is np.float64 else 50)
+    assert z_off <= (1e-12 if dtype is np.float64 else 1e-4)
+    assert other_off <= (1e-11 if dtype is np.float64 else 1e-3)
+    if dtype is np.float64:
+        assert engine.value == pytest.approx(form.value(engine.z), rel=1e-11)
+        bound, _ = engine.certify()
+        u = form.grad(engine.z)
+        assert bound >= gap_of(u, engine.z) - 1e-12 * np.abs(u).sum() * (1 + np.abs(engine.last().y).max())
+
+
 @pytest.mark.parametrize("name", ["nug12", "bur26a", "esc16f", "linear"])
 @pytest.mark.parametrize("split", [1, 2])
 @pytest.mark.parametrize("kind", ["adaptive", "constant"])

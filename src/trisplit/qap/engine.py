@@ -39,6 +39,8 @@ class Engine:
     split : {1, 2}
         As in `trisplit.qap.relax`.
     rule : Adaptive or Constant
+    order : {"gh", "hg"}
+        "hg" exchanges the two sets; for split 2 and a constant step.
 
     Examples
     --------
@@ -52,7 +54,7 @@ class Engine:
     True
     """
 
-    def __init__(self, form: Tangent | Objective, split: int, rule: Adaptive | Constant) -> None:
+    def __init__(self, form: Tangent | Objective, split: int, rule: Adaptive | Constant, order: str = "gh") -> None:
         from trisplit.kernels import birkhoff
 
         self.form, self.split, self.rule = form, split, rule
@@ -64,7 +66,13 @@ class Engine:
             A, B, symmetric = form.symmetric_parts
             self.linear, self.constant = (np.zeros_like(A) if form.C is None else form.C), 0.0
         n, dtype = A.shape[0], A.dtype
-        self._run, self._certify = birkhoff.engine("f4" if dtype == np.float32 else "f8")
+        precision = "f4" if dtype == np.float32 else "f8"
+        self._run, self._certify = birkhoff.engine(precision)
+        self._run_swapped = None
+        if order == "hg":
+            from trisplit.kernels import swapped
+
+            self._run_swapped = swapped.engine(precision)
         self.matrices = np.stack([A, B.T] if symmetric else [A, B.T, A.T, B])
         self.state = aligned((birkhoff.STATES, n, n), dtype)
         self.vectors = np.zeros((birkhoff.VECTORS, n), dtype)
@@ -91,12 +99,14 @@ class Engine:
 
     def advance(self, iterations: int) -> None:
         """Do some iterations."""
+        self.t += iterations
+        arrays = self.matrices, self.linear, self.state, self.vectors
+        if self._run_swapped is not None:
+            self._run_swapped(*arrays, self.gamma, self.scalars, self.constant, iterations)
+            return
         change, dominance = (self.rule.change, self.rule.dominance) if isinstance(self.rule, Adaptive) else (0.0, 0.0)
         self._run(
-            self.matrices,
-            self.linear,
-            self.state,
-            self.vectors,
+            *arrays,
             self.numbers,
             self.scalars,
             self.constant,
@@ -107,7 +117,6 @@ class Engine:
             dominance,
             iterations,
         )
-        self.t += iterations
 
     @property
     def z(self) -> np.ndarray:

@@ -1,0 +1,125 @@
+"""The paper's splitting from many initial points at once, with PyTorch; on a GPU in captured graphs.
+
+The same iterations as `methods.splitting(2, order)` to rounding. A batch is stored as (n, S, n), S points, so that A X
+and X B' are one large product each. What has converged leaves the batch, at the next look.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from trisplit.paper.methods import constant, errors, objective
+from trisplit.qap import Instance, Objective
+
+if TYPE_CHECKING:
+    import torch
+
+UNROLLED = 256  # iterations in a graph: launching one by one would cost more than they do
+
+
+class Reached(NamedTuple):
+    """Where a run ended: `X` is the last iterate."""
+
+    iterations: int
+    converged: bool
+    X: np.ndarray
+
+
+def run_batch(
+    instance: Instance, points: Sequence[np.ndarray], method: str, looks: Iterator[int], tol: float, device: str
+) -> list[Reached]:
+    """Iterate from all points until both errors are at most `tol` at a look, or until the last one."""
+    import torch
+
+    f = objective(instance)
+    on_gpu = device != "cpu"
+    with torch.cuda.stream(torch.cuda.Stream(device)) if on_gpu else nullcontext():
+        loop = Loop(f, torch.as_tensor(np.stack(points, axis=1), device=device), method)
+        found: list[Reached | None] = [None] * len(points)
+        alive, t = list(range(len(points))), 0
+        for wanted in looks:
+            loop.advance(wanted - t)
+            t = wanted
+            Z = loop.z.cpu().numpy()
+            good = [max(errors(f, np.ascontiguousarray(Z[:, k]), method)) <= tol for k in range(len(alive))]
+            for k, row in enumerate(alive):
+                found[row] = Reached(t, good[k], Z[:, k].copy())
+            left = [k for k in range(len(alive)) if not good[k]]
+            if not left:
+                break
+            if len(left) < len(alive):
+                alive = [alive[k] for k in left]
+                loop = Loop(f, loop.y[:, left].contiguous(), method)
+    return [one for one in found if one is not None]
+
+
+class Loop:
+    """Algorithm 1 with gamma = 1 / L_f on a batch of y; z is that of the last iteration."""
+
+    def __init__(self, f: Objective, y: "torch.Tensor", method: str) -> None:
+        import torch
+
+        self.n, self.y = y.shape[0], y
+        self.z, self.v, self.w, self.other = (torch.empty_like(y) for _ in range(4))
+        A, B, self.symmetric = f.symmetric_parts
+        gamma = constant(f).gamma * (2.0 if self.symmetric else 1.0)
+        self.matrices = [torch.as_tensor(np.ascontiguousarray(M), device=y.device) for M in (gamma * A, B.T)]
+        self.transposed = [torch.as_tensor(np.ascontiguousarray(M), device=y.device) for M in (gamma * A.T, B)]
+        self.step: Callable[[], None] = self.swapped if method == "tos-hg" else self.plain
+        self.graph = None
+
+    def advance(self, iterations: int) -> None:
+        """Do some iterations."""
+        import torch
+
+        if self.y.is_cuda and iterations > 2 * UNROLLED:
+            if self.graph is None:
+                for _ in range(3):  # libraries set themselves up outside of the capture
+                    self.step()
+                iterations -= 3
+                torch.cuda.current_stream().synchronize()
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph, stream=torch.cuda.current_stream()):
+                    for _ in range(UNROLLED):
+                        self.step()
+            for _ in range(iterations // UNROLLED):
+                self.graph.replay()
+            iterations %= UNROLLED
+        for _ in range(iterations):
+            self.step()
+
+    def plain(self) -> None:
+        """Z in the box, x with unit sums."""
+        import torch
+
+        y, z, v = self.y, self.z, self.v
+        torch.clamp(y, 0.0, 1.0, out=z)
+        self.reflect()
+        y.sub_(z).add_(v).sub_(self.off(v)).sub_(v.mean(dim=0, keepdim=True))
+
+    def swapped(self) -> None:
+        """Z with unit sums, x in the box."""
+        import torch
+
+        y, z, v = self.y, self.z, self.v
+        torch.sub(y, self.off(y), out=z)
+        z.sub_(y.mean(dim=0, keepdim=True))
+        self.reflect()
+        y.sub_(z).add_(v.clamp_(0.0, 1.0))
+
+    def off(self, v: "torch.Tensor") -> "torch.Tensor":
+        """Return what the projection onto unit sums subtracts from rows, besides the means of the columns."""
+        rows = v.mean(dim=2, keepdim=True)
+        return rows.sub_(rows.mean(dim=0, keepdim=True)).sub_(1.0 / self.n)
+
+    def reflect(self) -> None:
+        """Write v = 2 z - y - gamma grad f(z)."""
+        import torch
+
+        n, v = self.n, self.v.view(-1, self.n)
+        torch.lerp(self.y, self.z, 2.0, out=self.v)
+        for A, B in [self.matrices] if self.symmetric else [self.matrices, self.transposed]:
+            torch.mm(A, self.z.view(n, -1), out=self.w.view(n, -1))
+            v.addmm_(self.w.view(-1, n), B, alpha=-1.0)
