@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trisplit.paper.style import COLOURS, STYLE
+
 from .peers import AUTO, COPT, Contestant, contestants
 from .problems import Problem, deblurring, group_lasso, sparse_low_rank
-from .report import COLOURS, STYLE, Table
+from .report import Table
 from .timing import Report, settled, take_turns
 from .timing import seconds as seconds_of
 

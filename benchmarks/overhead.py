@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import trisplit as ts
+from trisplit.paper.style import COLOURS, STYLE
 
 from . import batches, machine
-from .report import COLOURS, STYLE, Table, duration
+from .report import Table, duration
 from .timing import Report, settled, take_turns
 
 if TYPE_CHECKING:

@@ -13,21 +13,7 @@ if TYPE_CHECKING:
 
 INNERMOST = re.compile(r"\[[^\[\]{}]*\]")  # lists of numbers, which fit on a line
 ROWS = "rows, a line each"
-# Okabe and Ito: distinguishable with every kind of colour vision.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
-STYLE = {
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "legend.frameon": False,
-    "svg.hashsalt": "trisplit",
-}
 
 
 @dataclass

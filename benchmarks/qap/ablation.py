@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import trisplit as ts
+from trisplit.paper.style import COLOURS, STYLE
 from trisplit.qap import islands, portfolio
 from trisplit.qap.memetic import Recipe
 
-from ..report import COLOURS, STYLE, Table
+from ..report import Table
 from ..resume import code, earlier_rows
 from ..timing import Report
 from .gaps import EARLIEST, by_family, compare, improvements, over_time, percent, scale, warm_up

@@ -18,8 +18,9 @@ from scipy.optimize import quadratic_assignment
 
 import trisplit as ts
 from trisplit.paper.instances import assignment_error
+from trisplit.paper.style import COLOURS, STYLE
 
-from ..report import COLOURS, STYLE, Table
+from ..report import Table
 from ..timing import Report, settled
 from .gaps import by_family, compare, percent
 from .goals import goal

@@ -7,8 +7,9 @@ import numpy as np
 
 import trisplit as ts
 from trisplit.paper.instances import assignment_error, family
+from trisplit.paper.style import COLOURS, STYLE
 
-from ..report import COLOURS, STYLE, Table, duration
+from ..report import Table, duration
 from .calls import BOUNDS, LONG, SEARCHES, Call, gaps, of_part, overtime, proven
 from .gaps import EARLIEST, by_family, over_time, percent, scale
 from .goals import table as goals_table

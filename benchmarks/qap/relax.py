@@ -19,8 +19,9 @@ from scipy.optimize import linear_sum_assignment
 
 import trisplit as ts
 from trisplit.paper.instances import assignment_error
+from trisplit.paper.style import COLOURS, STYLE
 
-from ..report import COLOURS, STYLE, Table, duration
+from ..report import Table, duration
 from ..timing import Report, settled
 from . import products
 from .frank_wolfe import frank_wolfe

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trisplit.paper.style import COLOURS, STYLE
 from trisplit.qap.exchange_form import exchange_form
 from trisplit.qap.instance import Instance
 from trisplit.qap.tabu import TabuSearch
 
-from ..report import COLOURS, STYLE, Table
+from ..report import Table
 from ..timing import Report, settled, take_turns
 from . import goals
 from .plain_tabu import PlainTabu

@@ -11,6 +11,7 @@ from trisplit import __version__
 from trisplit.cli.bench import bench
 from trisplit.cli.info import info
 from trisplit.cli.list_instances import list_instances
+from trisplit.cli.reproduce import reproduce
 from trisplit.cli.solve import solve
 from trisplit.cli.verify import verify
 from trisplit.errors import InputError
@@ -19,6 +20,7 @@ commands: dict[str, Callable[..., None]] = {
     "solve": solve,
     "verify": verify,
     "list": list_instances,
+    "reproduce": reproduce,
     "bench": bench,
     "info": info,
 }

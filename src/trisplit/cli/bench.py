@@ -9,12 +9,14 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Annotated, Any
 
 import typer
 
 import trisplit
+from trisplit.cli.display import Display
+from trisplit.cli.folders import make_folder, unwritable
 from trisplit.errors import InputError
 
 PACKAGE = "trisplit.benchmarks"
@@ -128,14 +130,6 @@ def collection() -> ModuleType:
     return module
 
 
-def make_folder(folder: Path) -> None:
-    """Create the folder for the results: better now than after the measuring."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out {folder} cannot be a folder ({error.strerror}); choose another path") from error
-
-
 def write(folder: Path, name: str, record: dict[str, Any], benchmark: ModuleType) -> None:
     """Write the record as JSON, and the figure where matplotlib is installed."""
     report = sibling("report")
@@ -155,10 +149,6 @@ def save(path: Path, record: dict[str, Any]) -> None:
         sibling("report").write_json(path, record)
     except OSError as error:
         raise unwritable(path.parent, error) from error
-
-
-def unwritable(folder: Path, error: OSError) -> InputError:
-    return InputError(f"--out {folder} cannot be written to ({error.strerror}); choose another path")
 
 
 class Partial:
@@ -205,32 +195,3 @@ def show(tables: list[Any], missing: list[str]) -> None:
     if missing:
         remedy = sibling("machine").REMEDY
         console.print(f"not compared with {', '.join(missing)}: not installed; {remedy}", soft_wrap=True)
-
-
-class Display:
-    """A progress line on standard error; silent unless that is a terminal."""
-
-    def __init__(self, name: str) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        console = Console(stderr=True)
-        self.bar = Progress(
-            TextColumn(name, markup=False),
-            BarColumn(bar_width=24),
-            TextColumn("{task.description}", markup=False),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self.task = self.bar.add_task("", total=1.0)
-
-    def __enter__(self) -> Callable[[str, float], None]:
-        self.bar.start()
-        return lambda text, done: self.bar.update(self.task, description=text, completed=done)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.bar.stop()

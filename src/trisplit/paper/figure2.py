@@ -7,7 +7,7 @@ each of two kinds.
 
 import multiprocessing
 import signal
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -179,6 +179,17 @@ def run_jobs_together(batch: list[Job], limits: dict[str, Value], device: str) -
     return lines
 
 
-def runs(store: Store, wanted: Sequence[Job]) -> list[Run]:
-    """Return the finished runs in the order of `wanted`."""
-    return [Run(*store.lines[tuple(job)][: len(Run._fields)]) for job in wanted if tuple(job) in store.lines]
+def runs(store: Store) -> list[Run]:
+    """Return the finished runs: by instance as QAPLIB lists them, then in the order of `jobs`."""
+    place = {name: k for k, name in enumerate(qap.names())}
+    starts = list(STARTS)
+
+    def order(run: Run) -> tuple[int, ...]:
+        return place[run.instance], starts.index(run.start), run.seed, COMPARED.index(run.method)
+
+    return sorted((Run(*line[: len(Run._fields)]) for line in store.lines.values()), key=order)  # pyright: ignore
+
+
+def machines(store: Store) -> list[str]:
+    """Return where the runs were made, and how many there."""
+    return [f"{name}: {count:,} runs" for name, count in Counter(str(v[-1]) for v in store.lines.values()).items()]

@@ -1,7 +1,8 @@
 """The look that the figures share."""
 
-# Okabe and Ito: distinguishable with every kind of colour vision.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+from trisplit.report.charts import COLOURS
+
+__all__ = ["COLOURS", "STYLE"]
 STYLE = {
     "font.size": 9,
     "axes.titlesize": 10,

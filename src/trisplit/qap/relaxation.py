@@ -138,8 +138,8 @@ def relax(
         return driver.run(frank_wolfe(problem, start), guarantee)
     # A step that adapts finds the small curvature of the tangent form; constant and theoretical ones are for f itself.
     form = f if tangent is None else tangent
-    swapped = order == "hg" and split == 2 and isinstance(rule, Constant)
-    if (swapped or (order == "gh" and isinstance(rule, Adaptive | Constant))) and not f.is_sparse:
+    compiled = order == "gh" or (split == 2 and isinstance(rule, Constant))
+    if compiled and isinstance(rule, Adaptive | Constant) and not f.is_sparse:
         engine = Engine(form, split, rule, order)
         engine.start(start)
         return driver.run(driver.states(engine, growing), guarantee)

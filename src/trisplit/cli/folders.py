@@ -1,0 +1,17 @@
+"""Folders that commands write results to."""
+
+from pathlib import Path
+
+from trisplit.errors import InputError
+
+
+def make_folder(folder: Path) -> None:
+    """Create the folder for the results: better now than after the measuring."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {folder} cannot be a folder ({error.strerror}); choose another path") from error
+
+
+def unwritable(folder: Path, error: OSError) -> InputError:
+    return InputError(f"--out {folder} cannot be written to ({error.strerror}); choose another path")

@@ -1,0 +1,154 @@
+"""trisplit reproduce: the figures and claims of [YMS21], computed again, with a report."""
+
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from trisplit import qap
+from trisplit.cli.display import Display
+from trisplit.cli.folders import make_folder, unwritable
+from trisplit.errors import InputError
+
+LIMITS = "tolerance {tol:g}, at most {max_iter:,} iterations or {time_limit:g} s"
+
+
+class Options(NamedTuple):
+    """What the command line asks for, and what it said."""
+
+    out: Path
+    quick: bool
+    workers: int | None
+    device: str
+    instances: list[str] | None
+    command: str
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(metavar="figure1|figure2|theory|all", help="What to compute.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Few instances and one seed, in a minute.")] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write CSV, PNG and index.html.")] = Path(
+        "reproduced"
+    ),
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes of figure2 [default: all cores].")] = None,
+    device: Annotated[str, typer.Option(metavar="cpu|cuda", help="figure2: where TOS with step 1/L runs.")] = "cpu",
+    instances: Annotated[str | None, typer.Option(metavar="NAME,NAME", help="figure2: these instances alone.")] = None,
+) -> None:
+    """Compute the figures of the paper again, test its claims, and write a report to look at.
+
+    figure2 takes hours unless it is quick. Stopped, it loses no finished run: the same command goes on.
+    """
+    if name not in (*EXPERIMENTS, "all"):
+        raise InputError(f"there is no {name!r} to reproduce; choose one of {', '.join(EXPERIMENTS)}, all")
+    chosen = list(EXPERIMENTS) if name == "all" else [name]
+    check_device(device)
+    given = " ".join(["trisplit reproduce", name, *(["--quick"] * quick), *(["--device", device] * (device != "cpu"))])
+    options = Options(out, quick, workers, device, chosen_instances(instances), given)
+    make_folder(out)
+    for one in chosen:
+        try:
+            EXPERIMENTS[one](options)
+        except OSError as error:
+            raise unwritable(out, error) from error
+        except KeyboardInterrupt:
+            kept = f"; {out} keeps the finished runs, the same command goes on" if one == "figure2" else ""
+            print(f"trisplit: {one} was interrupted{kept}", file=sys.stderr)
+            raise typer.Exit(130) from None
+    finish(out)
+
+
+def check_device(device: str) -> None:
+    """Raise an `InputError` if the device is not there."""
+    if device == "cpu":
+        return
+    if device != "cuda" and not device.startswith("cuda:"):
+        raise InputError(f"--device must be cpu or cuda, got {device!r}")
+    if find_spec("torch") is None:
+        raise InputError(f"--device {device} needs PyTorch; pip install 'trisplit[torch]'")
+    import torch
+
+    if not torch.cuda.is_available():
+        raise InputError(f"--device {device}: PyTorch finds no GPU; leave the option out")
+
+
+def chosen_instances(names: str | None) -> list[str] | None:
+    """Return the names, each once, if all of them are instances."""
+    if names is None:
+        return None
+    chosen = list(dict.fromkeys(part.strip() for part in names.split(",")))
+    for one in chosen:
+        qap.load(one)
+    return chosen
+
+
+def theory(options: Options) -> None:
+    """Measure the errors that the theorems bound."""
+    from trisplit.paper import folder
+    from trisplit.paper import theory as experiment
+
+    with Display("theory", remaining=True) as report:
+        rows = experiment.run(options.quick, report)
+    folder.write(options.out, "theory", rows, options.command)
+
+
+def figure1(options: Options) -> None:
+    """Follow the methods on two instances, and fit their rates."""
+    from trisplit.paper import figure1 as experiment
+    from trisplit.paper import folder
+
+    with Display("figure1", remaining=True) as report:
+        rows = experiment.run(options.quick, report)
+    folder.write(options.out, "figure1", experiment.shown(rows), options.command)
+    folder.write(options.out, "figure1_rates", experiment.fits(rows), options.command)
+
+
+def figure2(options: Options) -> None:
+    """Relax and round with all methods, from all initial points; what an earlier call has finished counts."""
+    from trisplit.paper import figure2 as experiment
+    from trisplit.paper import folder
+
+    limits = experiment.settings(options.quick)
+    with Display("figure2", remaining=True) as report:
+        store = experiment.run(
+            options.out,
+            options.quick,
+            report,
+            instances=options.instances,
+            workers=options.workers,
+            device=options.device,
+        )
+    folder.write(
+        options.out,
+        "figure2",
+        experiment.runs(store),
+        options.command,
+        [LIMITS.format(**limits), *experiment.machines(store)],
+    )
+
+
+EXPERIMENTS: dict[str, Callable[[Options], None]] = {"theory": theory, "figure1": figure1, "figure2": figure2}
+
+
+def finish(out: Path) -> None:
+    """Draw and report what is in the folder, and print the verdicts."""
+    from trisplit.paper import folder
+    from trisplit.paper.claims import verdicts
+    from trisplit.paper.pictures import pictures, save
+    from trisplit.paper.report import write_report
+
+    results = folder.read(out)
+    try:
+        if find_spec("matplotlib") is None:
+            print("no pictures: matplotlib is not installed; pip install 'trisplit[plot]'", file=sys.stderr)
+        else:
+            for name, drawing in pictures(results):
+                save(out / f"{name}.png", drawing)
+        write_report(out, results)
+    except OSError as error:
+        raise unwritable(out, error) from error
+    for verdict in verdicts(results):
+        typer.echo(f"{verdict.verdict}: {verdict.claim}\n    {verdict.detail}")
+    typer.echo(f"written to {out}; open {out / 'index.html'}")

@@ -1,0 +1,113 @@
+"""The tables of a reproduction."""
+
+from collections.abc import Iterator
+
+from trisplit.paper import margins, theory
+from trisplit.paper.folder import Results
+from trisplit.paper.margins import PAPER, PAPERS_LARGEST, PAPERS_SMALLEST, Draw, Interval, interval
+from trisplit.paper.methods import NAMES, STARTS
+from trisplit.report import Table
+
+SHORT = {"near": "near the barycentre", "text": "the text's"}
+
+
+def rates(results: Results) -> Table:
+    """Return the fitted rates of figure 1."""
+    rows = [
+        [
+            f"{fit.instance}, {NAMES[fit.method]}",
+            SHORT[fit.start],
+            "c q^t" if fit.kind == "linear" else "c t^p",
+            10**fit.slope if fit.kind == "linear" else fit.slope,
+            fit.r_squared,
+            fit.decades,
+            f"{fit.first:,} to {fit.last:,}" if fit.last else "none",
+            f"{fit.reached:.1e}",
+            fit.reached_at,
+        ]
+        for fit in results.figure1_rates
+    ]
+    columns = ["run", "initial point", "law", "q or p", "R²", "decades", "iterations", "smallest error", "reached at"]
+    note = (
+        "The straightest end of the nonstationarity error: the last four decades above rounding, and as many before as "
+    )
+    return Table("Fitted rates", columns, rows, note=note + "keep R² above 0.999; Frank-Wolfe from t = 128 on.")
+
+
+def comparison(results: Results) -> Table:
+    """Return the paper's table with the distribution over seeds: better, same, worse, margins."""
+    first = [PAPER[key] for key in ("better", "same", "worse", "margin")]
+    extremes = f"{PAPERS_LARGEST} {PAPER['largest']}", f"{PAPERS_SMALLEST} {PAPER['smallest']}"
+    rows: list[list] = [["[YMS21], one draw", "not said", *first, *extremes]]
+    found = margins.draws(results.figure2)
+    for start in STARTS:
+        for method in margins.OTHERS:
+            own = [draw for draw in found if (draw.start, draw.method) == (start, method)]
+            if own:
+                rows.append([NAMES[method], SHORT[start], *_summary(own)])
+    columns = ["against FW", "initial point", "better", "same", "worse", "mean margin"]
+    columns += ["largest margin", "smallest margin"]
+    seeds = len({draw.seed for draw in found})
+    note = f"Means over {seeds} seeds, in brackets the interval of 95 % (Student's t); the extremes are over all seeds."
+    return Table("Against Frank-Wolfe", columns, rows, note=note)
+
+
+def _summary(own: list[Draw]) -> Iterator[str]:
+    for field, digits in (("better", 1), ("same", 1), ("worse", 1), ("margin", 4)):
+        yield _words(interval([getattr(draw, field) for draw in own]), digits)
+    high, low = max(own, key=lambda draw: draw.largest), min(own, key=lambda draw: draw.smallest)
+    yield f"{high.largest_at} {high.largest:.3f}"
+    yield f"{low.smallest_at} {low.smallest:.3f}"
+
+
+def _words(found: Interval, digits: int) -> str:
+    if found.low is None or found.high is None:
+        return f"{found.mean:.{digits}f}"
+    return f"{found.mean:.{digits}f} ({found.low:.{digits}f} to {found.high:.{digits}f})"
+
+
+def each_seed(results: Results) -> Table:
+    """Return the paper's table for each draw."""
+    rows = [
+        [NAMES[d.method], SHORT[d.start], d.seed, d.better, d.same, d.worse, d.margin, d.largest_at, d.smallest_at]
+        for d in margins.draws(results.figure2)
+    ]
+    columns = ["against FW", "initial point", "seed", "better", "same", "worse", "mean margin", "largest", "smallest"]
+    return Table("Each draw", columns, rows)
+
+
+def not_converged(results: Results) -> Table:
+    """Name the instances on which a method did not converge within the limits."""
+    rows = [
+        [
+            NAMES[method],
+            SHORT[start],
+            sum(names.values()),
+            ", ".join(f"{name} ({count})" for name, count in names.items()),
+        ]
+        for (start, method), names in margins.unconverged(results.figure2).items()
+    ]
+    note = "The last iterate is rounded all the same; the number of seeds is in brackets."
+    columns = ["method", "initial point", "runs", "instances"]
+    return Table("Not converged within the limits", columns, rows, numeric=False, note=note)
+
+
+def slopes(results: Results) -> Table:
+    """Return the fitted slopes of the theorems' errors."""
+    rows = [
+        [f"{s.theorem}: {s.problem}", s.quantity, s.slope, s.error, s.last, s.points, s.left_out]
+        for s in theory.slopes(results.theory)
+    ]
+    columns = ["problem", "quantity", "slope", "standard error", "over the last decade", "points", "not above 0"]
+    note = "Slope of log(error) over log(T); the bounds have -1/3. Errors that are not positive have no logarithm."
+    return Table("Slopes", columns, rows, note=note)
+
+
+def samples(results: Results) -> Table:
+    """Return the samples of Corollary 2."""
+    rows = [
+        [f"{c.theorem}: {c.problem}", c.T, c.batch_size, c.samples, c.epsilon, c.measured, f"{c.constant:.2e}"]
+        for c in theory.sample_counts(results.theory)
+    ]
+    columns = ["problem", "T", "batch", "samples", "epsilon", "measured error", "samples × epsilon^5"]
+    return Table("Samples", columns, rows)
