@@ -13,6 +13,7 @@ import typer
 
 import trisplit
 from trisplit import qap
+from trisplit.cli.solve_report import write_report
 from trisplit.errors import InputError
 from trisplit.files import write_whole
 from trisplit.qap.islands import RECIPES
@@ -31,14 +32,14 @@ def solve(
     checkpoint: Annotated[
         Path | None, typer.Option(help="Keep the search in this file; if it exists, go on from there.")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write a page that shows the search and a start.")
+    ] = None,
 ) -> None:
     """Find a good permutation for a quadratic assignment problem and say how good it is."""
     instance = find(problem)
-    for option, path in (("--json", json_path), ("--checkpoint", checkpoint)):
-        if path is not None:
-            check_writable(path, option)
-    if json_path is not None and checkpoint is not None and json_path.absolute() == checkpoint.absolute():
-        raise InputError(f"--json and --checkpoint are the same file, {json_path}; choose another path for one of them")
+    paths = {"--json": json_path, "--checkpoint": checkpoint, "--report": report}
+    check_paths({option: path for option, path in paths.items() if path is not None})
     with Signals() as signals:
         try:
             with Display(instance, starts, time_limit, polish=polish) as display:
@@ -63,6 +64,8 @@ def solve(
                 write_json(json_path, instance, result)
         finally:  # a full disk must not cost the answer, nor a closed pipe the file
             show(instance, result)
+        if report is not None:
+            write_report(report, instance, result)
     if signals.caught:
         raise typer.Exit(signals.exit_status)
 
@@ -96,6 +99,16 @@ def find(problem: str) -> qap.Instance:
     """Return the instance that an argument means: a file if it looks like one, else a bundled name."""
     looks_like_file = os.path.exists(problem) or os.sep in problem or problem.endswith(".dat")
     return qap.read(problem) if looks_like_file and problem not in qap.names() else qap.load(problem)
+
+
+def check_paths(paths: dict[str, Path]) -> None:
+    """Raise an `InputError` if one of the files cannot be written, or two are the same."""
+    taken: dict[Path, str] = {}
+    for option, path in paths.items():
+        check_writable(path, option)
+        other = taken.setdefault(path.absolute(), option)
+        if other != option:
+            raise InputError(f"{other} and {option} are the same file, {path}; choose another path for one of them")
 
 
 def check_writable(path: Path, option: str) -> None:

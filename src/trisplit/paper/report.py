@@ -5,7 +5,7 @@ from pathlib import Path
 
 import trisplit
 from trisplit.paper import figure1, tables, theory
-from trisplit.paper.claims import verdicts
+from trisplit.paper.claims import BY_START, verdicts
 from trisplit.paper.folder import Results
 from trisplit.paper.instances import family
 from trisplit.paper.margins import OTHERS, draws, mean_errors
@@ -48,7 +48,7 @@ def _images(folder: Path, prefix: str) -> Iterator[Image]:
 def _figure1(results: Results) -> Iterator[Block]:
     rows = figure1.shown(results.figure1)
     for start, words in STARTS.items():
-        yield Text(f"Initial point: {words}.")
+        yield Text(f"{words.capitalize()}.")
         for over in ("iteration", "seconds"):
             series = [
                 Series(
@@ -70,7 +70,7 @@ def _figure1(results: Results) -> Iterator[Block]:
             anchor = f"figure-1-{start}" + ("-time" if over == "seconds" else "")
             yield Chart(
                 anchor,
-                f"Errors over {over}s" if over == "iteration" else "Errors over time",
+                f"Errors over {'iterations' if over == 'iteration' else 'time'}, {BY_START[start]}",
                 "lines",
                 series,
                 "iteration" if over == "iteration" else "seconds",
@@ -95,8 +95,8 @@ def _figure2(results: Results) -> Iterator[Block]:
             names = list(errors)
             values, families = list(errors.values()), [family(name) for name in names]
             series.append(Series(NAMES[method], names, values, groups=families, colour=COLOUR[method]))
-        title = f"Assignment error, mean over seeds. Initial point: {words}"
-        note = "Lower is better; a ring on the floor of the logarithmic axis is an error of exactly 0."
+        title = f"Assignment error {BY_START[start]}"
+        note = f"The mean over seeds; lower is better. {words.capitalize()}."
         axes = ("instance", "assignment error")
         yield Chart(f"figure-2-{start}", title, "bars", series, *axes, note=note, filter_label="families")
 

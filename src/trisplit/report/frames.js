@@ -84,7 +84,7 @@ class Frames {
     this.button.textContent = "Play";
   }
 
-  /* The colours of a share of 0, of a half and of 1, from the style sheet. */
+  /* The colours of entries 0, 1/4 and 1, from the style sheet. */
   colours() {
     const style = getComputedStyle(this.canvas);
     return ["--heat-0", "--heat-1", "--heat-2"].map((name) => {
@@ -101,7 +101,7 @@ class Frames {
     const context = this.canvas.getContext("2d");
     const image = context.createImageData(columns, rows);
     for (let k = 0; k < rows * columns; k += 1) {
-      const share = this.values[start + k] / 255;
+      const share = Math.sqrt(this.values[start + k] / 255); // small entries, which first iterates consist of, show
       const [from, to, part] = share < 0.5 ? [low, middle, 2 * share] : [middle, high, 2 * share - 1];
       for (let c = 0; c < 3; c += 1) image.data[4 * k + c] = from[c] + (to[c] - from[c]) * part;
       image.data[4 * k + 3] = 255;
