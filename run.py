@@ -5,6 +5,7 @@ python3 run.py test [...]      the tests; what follows goes to pytest
 python3 run.py backends [...]  the tests on PyTorch, JAX and array-api-strict
 python3 run.py docs            the documentation, into docs/_build
 python3 run.py bench core      a benchmark, with the libraries that it compares with
+python3 run.py reproduce all   the figures of the paper, with matplotlib
 """
 
 import hashlib
@@ -52,7 +53,7 @@ def main(arguments):
         return __doc__
     kind, rest = arguments[0], arguments[1:]
     try:
-        set_up({"test": "test", "backends": "test,backends", "docs": "docs", "bench": "peers,plot"}.get(kind, ""))
+        set_up({"test": "test", "backends": "test,backends", "docs": "docs", "bench": "peers,plot", "reproduce": "plot"}.get(kind, ""))
     except subprocess.CalledProcessError as error:
         return "installation failed (see above): pip exited with {}".format(error.returncode)
     commands = {

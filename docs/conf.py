@@ -20,6 +20,7 @@ extensions = [
     "convergence",
     "docstrings",
     "mathml",
+    "paper_results",
     "terms_table",
 ]
 exclude_patterns = ["_build"]

@@ -69,6 +69,7 @@ def test_the_wheel_installed_elsewhere_runs_every_command(wheel, tmp_path):
         "solve": ["nug12", "--starts", "1", "--json", "out.json"],
         "verify": ["out.json"],
         "list": [],
+        "reproduce": ["theory", "--quick", "--out", "reproduced"],
         "bench": ["overhead", "--quick", "--out", "."],
         "info": [],
     }
@@ -79,3 +80,4 @@ def test_the_wheel_installed_elsewhere_runs_every_command(wheel, tmp_path):
         assert done.stdout
     assert (tmp_path / "out.json").exists()
     assert (tmp_path / "overhead.json").exists()
+    assert (tmp_path / "reproduced" / "index.html").exists()

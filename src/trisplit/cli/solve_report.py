@@ -23,7 +23,7 @@ MAX_BYTES = 8 * 2**20  # of frames in a page
 
 
 class Frame(NamedTuple):
-    """An iterate z of the relaxed problem, its errors as in [YMS21] section 5, and the cost of the nearest permutation."""
+    """An iterate z of the relaxed problem, its errors as in [YMS21] section 5, and the rounded cost."""
 
     iteration: int
     z: np.ndarray
