@@ -29,7 +29,7 @@ COMPARED = ("fw", "tos", "tos-hg", "today")
 BATCHED = ("tos", "tos-hg")
 TOL, MAX_ITER, TIME_LIMIT, SEEDS = 1e-5, 1_000_000, 60.0, 10
 QUICK = ("chr12a", "chr15b", "chr15c", "esc16a", "nug12", "rou15", "scr12", "tai12a")
-QUICK_MAX_ITER, QUICK_TIME_LIMIT, QUICK_SEEDS = 100_000, 5.0, 1
+QUICK_MAX_ITER, QUICK_TIME_LIMIT, QUICK_SEEDS = 32_768, 60.0, 1
 Report = Callable[[str, float], None]
 
 

@@ -33,7 +33,9 @@ def draw_bars(runs: Sequence[Run], start: str) -> "Figure":
         handles, labels = axes[0].get_legend_handles_labels()
         drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels))
         seeds = len({run.seed for run in runs})
-        drawing.suptitle(f"Assignment error, mean over {seeds} seeds. Initial point: {STARTS[start]}", fontsize=10)
+        drawing.suptitle(
+            f"Assignment error, mean over {seeds} seed{'s' * (seeds > 1)}. Initial point: {STARTS[start]}", fontsize=10
+        )
     return drawing
 
 

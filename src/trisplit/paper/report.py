@@ -31,8 +31,9 @@ def _sections(folder: Path, results: Results) -> Iterator[tuple[str, list[Block]
     if results.figure1:
         yield "Figure 1: convergence", [*_figure1(results), tables.rates(results), *_images(folder, "figure1")]
     if results.figure2:
-        blocks = [*_figure2(results), tables.comparison(results), _seeds(results), tables.not_converged(results)]
-        yield "Figure 2: relax and round", [*blocks, tables.each_seed(results), *_images(folder, "figure2")]
+        own = [tables.comparison(results), tables.methods(results), _seeds(results), tables.not_converged(results)]
+        blocks = [*_figure2(results), *own, tables.each_seed(results), *_images(folder, "figure2")]
+        yield "Figure 2: relax and round", blocks
     if results.theory:
         blocks = [*_theory(results), _samples(results), tables.slopes(results), tables.samples(results)]
         yield "Theorems 1 to 4", [*blocks, *_images(folder, "theory")]

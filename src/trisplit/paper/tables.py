@@ -1,8 +1,11 @@
 """The tables of a reproduction."""
 
 from collections.abc import Iterator
+from math import exp, log
+from statistics import fmean
 
 from trisplit.paper import margins, theory
+from trisplit.paper.figure2 import COMPARED
 from trisplit.paper.folder import Results
 from trisplit.paper.margins import PAPER, PAPERS_LARGEST, PAPERS_SMALLEST, Draw, Interval, interval
 from trisplit.paper.methods import NAMES, STARTS
@@ -38,7 +41,7 @@ def comparison(results: Results) -> Table:
     """Return the paper's table with the distribution over seeds: better, same, worse, margins."""
     first = [PAPER[key] for key in ("better", "same", "worse", "margin")]
     extremes = f"{PAPERS_LARGEST} {PAPER['largest']}", f"{PAPERS_SMALLEST} {PAPER['smallest']}"
-    rows: list[list] = [["[YMS21], one draw", "not said", *first, *extremes]]
+    rows: list[list] = [["[YMS21], one draw", SHORT["text"], *first, *extremes]]
     found = margins.draws(results.figure2)
     for start in STARTS:
         for method in margins.OTHERS:
@@ -64,6 +67,23 @@ def _words(found: Interval, digits: int) -> str:
     if found.low is None or found.high is None:
         return f"{found.mean:.{digits}f}"
     return f"{found.mean:.{digits}f} ({found.low:.{digits}f} to {found.high:.{digits}f})"
+
+
+def methods(results: Results) -> Table:
+    """Return what each method reaches by itself: its error, how often it converges, and its iterations."""
+    errors = margins.errors_of(results.figure2)
+    rows = []
+    for start in STARTS:
+        for method in COMPARED:
+            own = [run for run in results.figure2 if (run.start, run.method) == (start, method)]
+            if own:
+                means = [fmean(found.values()) for key, found in errors.items() if key[:2] == (start, method)]
+                iterations = exp(fmean(log(run.iterations) for run in own))
+                share = 100 * fmean(run.converged for run in own)
+                rows.append([NAMES[method], SHORT[start], _words(interval(means), 4), share, round(iterations)])
+    columns = ["method", "initial point", "assignment error", "converged, %", "iterations, geometric mean"]
+    note = "Errors are means over instances and seeds; runs that were cut off count with the iterations that they did."
+    return Table("Each method", columns, rows, note=note)
 
 
 def each_seed(results: Results) -> Table:
