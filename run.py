@@ -53,7 +53,15 @@ def main(arguments):
         return __doc__
     kind, rest = arguments[0], arguments[1:]
     try:
-        set_up({"test": "test", "backends": "test,backends", "docs": "docs", "bench": "peers,plot", "reproduce": "plot"}.get(kind, ""))
+        set_up(
+            {
+                "test": "test",
+                "backends": "test,backends",
+                "docs": "docs",
+                "bench": "peers,plot",
+                "reproduce": "plot",
+            }.get(kind, "")
+        )
     except subprocess.CalledProcessError as error:
         return "installation failed (see above): pip exited with {}".format(error.returncode)
     commands = {

@@ -4,12 +4,9 @@ import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trisplit.files import write_whole
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 INNERMOST = re.compile(r"\[[^\[\]{}]*\]")  # lists of numbers, which fit on a line
 ROWS = "rows, a line each"
@@ -35,11 +32,6 @@ def write_json(path: Path, record: dict[str, Any]) -> None:
         lines = ",\n  ".join(json.dumps(row, allow_nan=False) for row in rows)
         text = text.replace(json.dumps(ROWS), f"[\n  {lines}\n ]")
     write_whole(path, text)
-
-
-def save_figure(path: Path, figure: "Figure") -> None:
-    """Write a figure as PNG, without the date and versions that would change the file at every run."""
-    figure.savefig(path, dpi=120, bbox_inches="tight", metadata={"Software": None})
 
 
 def duration(seconds: float | None) -> str:

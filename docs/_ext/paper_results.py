@@ -10,7 +10,8 @@ from terms_table import escape, table
 
 from trisplit.paper import folder, tables
 from trisplit.paper.claims import verdicts
-from trisplit.paper.pictures import pictures, save
+from trisplit.paper.pictures import pictures
+from trisplit.paper.style import save_figure
 from trisplit.report.render import cell_text
 
 RESULTS = Path(__file__).resolve().parents[1] / "reproduced"
@@ -84,7 +85,7 @@ def draw(app: Sphinx) -> None:
     """Draw all pictures before the pages are read."""
     DRAWN.mkdir(exist_ok=True)
     for name, drawing in pictures(results()):
-        save(DRAWN / f"{name}.png", drawing)
+        save_figure(DRAWN / f"{name}.png", drawing)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

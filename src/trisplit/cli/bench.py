@@ -18,6 +18,7 @@ import trisplit
 from trisplit.cli.display import Display
 from trisplit.cli.folders import make_folder, unwritable
 from trisplit.errors import InputError
+from trisplit.paper.style import save_figure
 
 PACKAGE = "trisplit.benchmarks"
 FILE_WIDTH = 120  # characters, where the output is not a terminal
@@ -132,13 +133,12 @@ def collection() -> ModuleType:
 
 def write(folder: Path, name: str, record: dict[str, Any], benchmark: ModuleType) -> None:
     """Write the record as JSON, and the figure where matplotlib is installed."""
-    report = sibling("report")
     save(folder / f"{name}.json", record)
     try:
         if find_spec("matplotlib") is None:
             print("no figure: matplotlib is not installed; pip install 'trisplit[plot]'", file=sys.stderr)
         else:
-            report.save_figure(folder / f"{name}.png", benchmark.figure(record))
+            save_figure(folder / f"{name}.png", benchmark.figure(record))
     except OSError as error:
         raise unwritable(folder, error) from error
 

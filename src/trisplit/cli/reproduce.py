@@ -136,8 +136,9 @@ def finish(out: Path) -> None:
     """Draw and report what is in the folder, and print the verdicts."""
     from trisplit.paper import folder
     from trisplit.paper.claims import verdicts
-    from trisplit.paper.pictures import pictures, save
+    from trisplit.paper.pictures import pictures
     from trisplit.paper.report import write_report
+    from trisplit.paper.style import save_figure
 
     results = folder.read(out)
     try:
@@ -145,7 +146,7 @@ def finish(out: Path) -> None:
             print("no pictures: matplotlib is not installed; pip install 'trisplit[plot]'", file=sys.stderr)
         else:
             for name, drawing in pictures(results):
-                save(out / f"{name}.png", drawing)
+                save_figure(out / f"{name}.png", drawing)
         write_report(out, results)
     except OSError as error:
         raise unwritable(out, error) from error

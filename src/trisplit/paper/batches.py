@@ -62,7 +62,7 @@ class Loop:
         import torch
 
         self.n, self.y = y.shape[0], y
-        self.z, self.v, self.w, self.other = (torch.empty_like(y) for _ in range(4))
+        self.z, self.v, self.w = (torch.empty_like(y) for _ in range(3))
         A, B, self.symmetric = f.symmetric_parts
         gamma = constant(f).gamma * (2.0 if self.symmetric else 1.0)
         self.matrices = [torch.as_tensor(np.ascontiguousarray(M), device=y.device) for M in (gamma * A, B.T)]

@@ -1,7 +1,7 @@
 """The claims of [YMS21], each with a verdict on the results at hand and the figures that it rests on."""
 
 from collections.abc import Callable, Iterator
-from math import isnan
+from math import inf, isnan
 
 from trisplit.paper import figure1, margins, theory
 from trisplit.paper.folder import Results
@@ -134,9 +134,10 @@ def largest_margins(results: Results) -> Iterator[Verdict]:
     errors = margins.errors_of(results.figure2)
     for name, paper in ((margins.PAPERS_LARGEST, PAPER["largest"]), (margins.PAPERS_SMALLEST, PAPER["smallest"])):
         own = [
-            errors[start, "fw", seed][name] - found[name]
+            baseline[name] - found[name]
             for (start, method, seed), found in errors.items()
-            if start == "near" and method == "tos" and name in found and name in errors[start, "fw", seed]
+            for baseline in [errors.get((start, "fw", seed), {})]
+            if start == "near" and method == "tos" and name in found and name in baseline
         ]
         if own:
             verdict = (WITH_THIS if min(own) <= paper <= max(own) else FAILS) if len(own) > 1 else OPEN
@@ -152,13 +153,18 @@ def theorems(results: Results) -> Iterator[Verdict]:
     for name in dict.fromkeys(row.theorem for row in results.theory):
         own = [row for row in results.theory if row.theorem == name]
         over, problems = theory.exceeded(own), {row.problem for row in own}
-        closest = min(own, key=lambda row: row.tight_bound / max(row.measured, 1e-300))
+        closest = min(own, key=_times_below)
         detail = (
             f"{len(own)} measurements on {len(problems)} problems, T = {own[0].T:,} to {max(r.T for r in own):,}: "
-            f"{len(over)} above the bound; the closest is {closest.tight_bound / closest.measured:.1f} times below its "
+            f"{len(over)} above the bound; the closest is {_times_below(closest):.1f} times below its "
             f"tight form ({closest.problem}, {closest.quantity}, T = {closest.T:,})."
         )
         yield Verdict(f"{name} bounds the average error", FAILS if over else HOLDS, _chart_of(name), detail)
+
+
+def _times_below(row: theory.Row) -> float:
+    """Return how often the error fits into the tight bound; it may be zero or negative."""
+    return row.tight_bound / row.measured if row.measured > 0.0 else inf
 
 
 def _chart_of(theorem: str) -> str:

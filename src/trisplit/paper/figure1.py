@@ -102,7 +102,7 @@ def octaves(last: int) -> Iterator[int]:
 
 
 def shown(rows: list[Row]) -> list[Row]:
-    """Return the rows of the picture: those at powers of two, and the last."""
+    """Return the rows of the picture: those at powers of two."""
     return [row for row in rows if row.iteration <= MAX_ITER and _is_power(row.iteration)]
 
 

@@ -6,12 +6,14 @@ each of two kinds.
 """
 
 import multiprocessing
+import os
 import signal
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from threading import Thread
 from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
@@ -135,6 +137,16 @@ class Pool(ProcessPoolExecutor):
     def __init__(self, workers: int | None) -> None:
         super().__init__(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_begin_work)
 
+    def submit(self, *task: object) -> Future:
+        """Hand over a call; a process that starts for it inherits that it does not hear Ctrl-C while it imports."""
+        if not hasattr(signal, "pthread_sigmask"):
+            return super().submit(*task)  # pyright: ignore
+        heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return super().submit(*task)  # pyright: ignore
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             for child in multiprocessing.active_children():
@@ -144,6 +156,15 @@ class Pool(ProcessPoolExecutor):
 
 def _begin_work() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that has the store
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that has the store is gone, killed perhaps: it would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def run_jobs(tasks: list[Job], limits: dict[str, Value]) -> list[tuple[Job, list[Value]]]:

@@ -1,7 +1,6 @@
 """The pictures of a reproduction, as PNG files."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trisplit.paper import figure1, theory
@@ -25,8 +24,3 @@ def pictures(results: Results) -> "Iterator[tuple[str, Figure]]":
         yield "figure2_seeds", draw_seeds(results.figure2)
     if results.theory:
         yield "theory", theory.figure(results.theory)
-
-
-def save(path: Path, drawing: "Figure") -> None:
-    """Write a PNG file, without the date and versions that would change it at every run."""
-    drawing.savefig(path, dpi=120, bbox_inches="tight", metadata={"Software": None})

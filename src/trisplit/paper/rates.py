@@ -12,6 +12,7 @@ import numpy as np
 FLOOR = 1e-13  # smaller errors are rounding
 FLOORS = tuple(10.0**-k for k in range(13, 5, -1))
 STRAIGHT, DECADES = 0.999, 4.0  # R^2 of a stretch that counts as a straight line, and how far it should reach
+POINTS = 5  # of a stretch; through two points there is always a line
 NORMAL = 1.96  # standard errors in a confidence interval of 95 %
 
 
@@ -38,7 +39,7 @@ def linear_rate(iterations: Sequence[int], errors: Sequence[float]) -> Rate | No
 
     A stretch ends where the error first falls below some power of ten, 1e-13 the smallest: near rounding it is no
     longer straight. It reaches back four decades from there, and further as long as R^2 stays above 0.999. If none of
-    them is that straight, the straightest counts.
+    them is that straight, the straightest counts. Fewer than five points are no stretch.
 
     >>> rate = linear_rate(range(1, 400), [10 ** (-t / 20) for t in range(1, 400)])
     >>> round(rate.slope, 6), round(rate.r_squared, 6)
@@ -61,10 +62,10 @@ def linear_rate(iterations: Sequence[int], errors: Sequence[float]) -> Rate | No
 
 def straight_end(t: np.ndarray, e: np.ndarray) -> Rate | None:
     """Fit the last four decades of e, a logarithm, and all before that keep the line straight."""
-    if not e.size or e.max() - e[-1] < DECADES:
+    if len(e) < POINTS or e.max() - e[-1] < DECADES:
         return None
     # The last point so high above the end: from there on the error has fallen by four decades.
-    begin = int(np.flatnonzero(e >= e[-1] + DECADES)[-1])
+    begin = min(int(np.flatnonzero(e >= e[-1] + DECADES)[-1]), len(e) - POINTS)
     best = line(t[begin:], e[begin:])
     while begin > 0 and best.r_squared >= STRAIGHT:
         begin = max(begin - max(len(e) // 200, 1), 0)

@@ -28,16 +28,20 @@ def read_csv(path: Path, kind: type[Row]) -> tuple[list[str], list[Row]]:
     Raises
     ------
     InputError
-        If the columns are not the fields of `kind`.
+        If the columns are not the fields of `kind`, or a cell is no value of its field.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     made_by = [line[2:] for line in lines if line.startswith("# ")]
     table = csv.reader(line for line in lines if not line.startswith("#"))
     hints = get_type_hints(kind)
     if next(table, None) != list(hints):
         raise InputError(f"{path} does not hold the columns {', '.join(hints)}; make it anew")
     convert = [_CONVERTERS[hint] for hint in hints.values()]
-    return made_by, [kind(*(one(cell) for one, cell in zip(convert, row, strict=True))) for row in table]  # pyright: ignore
+    try:
+        rows = [kind(*(one(cell) for one, cell in zip(convert, row, strict=True))) for row in table]  # pyright: ignore
+    except ValueError as error:
+        raise InputError(f"{path} is damaged; make it anew") from error
+    return made_by, rows
 
 
 _CONVERTERS = {str: str, int: int, float: float, bool: lambda cell: cell == "True"}

@@ -38,28 +38,30 @@ class Store:
     def __init__(self, path: Path, settings: dict[str, Value], keys: int) -> None:
         self.path, self.keys = path, keys
         self.lines: dict[tuple[Value, ...], list[Value]] = {}
-        whole = 0
-        if path.exists():
-            whole = self._read(json.loads(json.dumps(settings)))
-        self.file = path.open("r+b" if path.exists() else "w+b")
-        self.file.truncate(whole)  # a line without its end would spoil the next one
-        self.file.seek(whole)
+        whole = self._read(json.loads(json.dumps(settings))) if path.exists() else 0
+        self.file = path.open("ab")  # each line goes to the end, also where a second process adds its own
         if whole == 0:
             self._write(settings)
 
     def _read(self, settings: dict[str, Value]) -> int:
-        """Read all whole lines and return how many bytes they are."""
+        """Read all whole lines, cut off what is behind them, and return how many bytes they are."""
         remedy = "choose another --out, or delete it to begin anew"
         data = self.path.read_bytes()
-        data = data[: data.rfind(b"\n") + 1]
+        whole = data.rfind(b"\n") + 1
         try:
-            head, *lines = [json.loads(line) for line in data.splitlines()] or [settings]
+            head, *lines = [json.loads(line) for line in data[:whole].splitlines()] or [settings]
+            if not (whole or json.dumps(settings).encode().startswith(data)):
+                raise ValueError("no beginning of a first line")
+            if not all(isinstance(line, list) and len(line) > self.keys for line in lines):
+                raise ValueError("a line that is no run")
             self.lines = {tuple(line[: self.keys]): line for line in lines}
         except (ValueError, TypeError) as error:
             raise InputError(f"{self.path} is damaged; {remedy}") from error
         if head != settings:
             raise InputError(f"{self.path} is of runs with other settings ({_differing(head, settings)}); {remedy}")
-        return len(data)
+        if whole < len(data):
+            os.truncate(self.path, whole)  # a line without its end would spoil the next one
+        return whole
 
     def add(self, line: Sequence[Value]) -> None:
         """Keep a run, and see that it is on the disk."""
