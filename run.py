@@ -19,6 +19,14 @@ VENV = os.path.join(ROOT, os.environ.get("TRISPLIT_VENV", ".venv"))
 BIN = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin")
 PYTHON = os.path.join(BIN, "python.exe" if os.name == "nt" else "python")
 
+EXTRAS = {
+    "test": "test",
+    "backends": "test,backends",
+    "docs": "docs",
+    "bench": "peers,plot",
+    "reproduce": "plot",
+}
+
 
 def set_up(extra):
     """Install the package with `extra` into .venv, unless that was done for this pyproject.toml already."""
@@ -53,15 +61,7 @@ def main(arguments):
         return __doc__
     kind, rest = arguments[0], arguments[1:]
     try:
-        set_up(
-            {
-                "test": "test",
-                "backends": "test,backends",
-                "docs": "docs",
-                "bench": "peers,plot",
-                "reproduce": "plot",
-            }.get(kind, "")
-        )
+        set_up(EXTRAS.get(kind, ""))
     except subprocess.CalledProcessError as error:
         return "installation failed (see above): pip exited with {}".format(error.returncode)
     commands = {

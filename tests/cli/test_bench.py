@@ -9,6 +9,7 @@ import pytest
 
 import trisplit
 from trisplit.cli import run
+from trisplit.paper.instances import assignment_error, family
 
 bench = import_module("trisplit.cli.bench")  # in `trisplit.cli` the name is that of the command
 overhead, core, machine = (bench.sibling(name) for name in ("overhead", "core", "machine"))
@@ -187,7 +188,7 @@ def test_multistart_searches_with_every_method_in_every_budget(tmp_path, capsys)
     assert len(rows) == len(expected)
     for row in rows:
         assert row.starts >= 1
-        assert row.gap == instances.assignment_error(row.cost, trisplit.qap.load(row.instance).best_known) >= 0
+        assert row.gap == assignment_error(row.cost, trisplit.qap.load(row.instance).best_known) >= 0
     for word in (*multistart.METHODS, "nug", "chr"):
         assert word in out
 
@@ -227,7 +228,7 @@ def test_the_standard_error_is_that_of_the_seeds_alone():
 
 def test_the_instances_of_the_paper_are_of_18_families():
     assert len(instances.PAPER) == 134
-    assert len({instances.family(name) for name in instances.PAPER}) == 18
+    assert len({family(name) for name in instances.PAPER}) == 18
 
 
 def test_goals_are_for_all_instances():

@@ -62,10 +62,11 @@ def linear_rate(iterations: Sequence[int], errors: Sequence[float]) -> Rate | No
 
 def straight_end(t: np.ndarray, e: np.ndarray) -> Rate | None:
     """Fit the last four decades of e, a logarithm, and all before that keep the line straight."""
-    if len(e) < POINTS or e.max() - e[-1] < DECADES:
+    high = np.flatnonzero(e - e[-1] >= DECADES) if e.size >= POINTS else []
+    if not len(high):
         return None
     # The last point so high above the end: from there on the error has fallen by four decades.
-    begin = min(int(np.flatnonzero(e >= e[-1] + DECADES)[-1]), len(e) - POINTS)
+    begin = min(int(high[-1]), e.size - POINTS)
     best = line(t[begin:], e[begin:])
     while begin > 0 and best.r_squared >= STRAIGHT:
         begin = max(begin - max(len(e) // 200, 1), 0)
