@@ -12,8 +12,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
@@ -138,20 +139,36 @@ class Pool(ProcessPoolExecutor):
         super().__init__(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_begin_work)
 
     def submit(self, *task: object) -> Future:
-        """Hand over a call; a process that starts for it inherits that it does not hear Ctrl-C while it imports."""
-        if not hasattr(signal, "pthread_sigmask"):
+        """Hand over a call, for which a process may start."""
+        with no_ctrl_c():
             return super().submit(*task)  # pyright: ignore
-        heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            return super().submit(*task)  # pyright: ignore
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, heard)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             for child in multiprocessing.active_children():
                 child.terminate()
         self.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def no_ctrl_c() -> Iterator[None]:
+    """Keep Ctrl-C back until the end; a process that starts meanwhile inherits that it does not hear it.
+
+    Else one that still imports would print where it was, and one that is half started would miss its instructions.
+    """
+    if current_thread() is not main_thread() or not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    came = []
+    before = signal.signal(signal.SIGINT, lambda *_: came.append(True))
+    heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
 
 
 def _begin_work() -> None:

@@ -40,7 +40,7 @@ def draw_bars(runs: Sequence[Run], start: str) -> "Figure":
 
 
 def _bars(ax: "Axes", names: list[str], errors: dict[str, dict[str, float]]) -> None:
-    width = 0.8 / len(BARS)
+    width, highest = 0.8 / len(BARS), max(errors[method].get(name, 0.0) for method in BARS for name in names)
     for k, (method, colour) in enumerate(BARS.items()):
         at = [i + (k - (len(BARS) - 1) / 2) * width for i in range(len(names))]
         heights = [errors[method].get(name, 0.0) for name in names]
@@ -49,7 +49,9 @@ def _bars(ax: "Axes", names: list[str], errors: dict[str, dict[str, float]]) -> 
             if height > HIGHEST:
                 ax.text(x, HIGHEST, f"{height:.1f}", ha="center", va="bottom", fontsize=6, rotation=90)
     ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
-    ax.set(xlim=(-0.6, len(names) - 0.4), ylabel="assignment error", ylim=(0.0, HIGHEST * 1.08))
+    ax.set(
+        xlim=(-0.6, len(names) - 0.4), ylabel="assignment error", ylim=(0.0, min(max(highest, 0.01), HIGHEST) * 1.08)
+    )
     ax.grid(axis="x", visible=False)
 
 

@@ -27,7 +27,10 @@ STARTS = {
 
 
 class Look(NamedTuple):
-    """Where a method is after some iterations, and the seconds that these took; looking is not counted."""
+    """Where a method is after some iterations, and the seconds that these took; looking is not counted.
+
+    The next look may overwrite `X`.
+    """
 
     iteration: int
     seconds: float
