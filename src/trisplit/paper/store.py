@@ -30,7 +30,9 @@ class Store:
     >>> with TemporaryDirectory() as folder:
     ...     store = Store(Path(folder) / "runs.jsonl", {"tol": 1e-5}, 1)
     ...     store.add(["nug12", 578])
+    ...     store.close()
     ...     again = Store(Path(folder) / "runs.jsonl", {"tol": 1e-5}, 1)
+    ...     again.close()
     >>> again.lines
     {('nug12',): ['nug12', 578]}
     """
