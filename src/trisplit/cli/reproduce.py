@@ -45,8 +45,9 @@ def reproduce(
         raise InputError(f"there is no {name!r} to reproduce; choose one of {', '.join(EXPERIMENTS)}, all")
     chosen = list(EXPERIMENTS) if name == "all" else [name]
     check_device(device)
-    given = " ".join(["trisplit reproduce", name, *(["--quick"] * quick), *(["--device", device] * (device != "cpu"))])
-    options = Options(out, quick, workers, device, chosen_instances(instances), given)
+    given = ["trisplit reproduce", name, *(["--quick"] * quick), *(["--device", device] * (device != "cpu"))]
+    given += [] if instances is None else ["--instances", instances]
+    options = Options(out, quick, workers, device, chosen_instances(instances), " ".join(given))
     make_folder(out)
     for one in chosen:
         try:
@@ -57,7 +58,11 @@ def reproduce(
             kept = f"; {out} keeps the finished runs, the same command goes on" if one == "figure2" else ""
             print(f"trisplit: {one} was interrupted{kept}", file=sys.stderr)
             raise typer.Exit(130) from None
-    finish(out)
+    try:
+        finish(out)
+    except KeyboardInterrupt:
+        print(f"trisplit: interrupted; the results are in {out}, the report is not complete", file=sys.stderr)
+        raise typer.Exit(130) from None
 
 
 def check_device(device: str) -> None:
@@ -80,7 +85,10 @@ def chosen_instances(names: str | None) -> list[str] | None:
         return None
     chosen = list(dict.fromkeys(part.strip() for part in names.split(",")))
     for one in chosen:
-        qap.load(one)
+        try:
+            qap.load(one)
+        except InputError as error:
+            raise InputError(f"--instances: {error}") from error
     return chosen
 
 
