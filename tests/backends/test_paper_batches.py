@@ -127,7 +127,7 @@ def test_the_last_look_ends_a_run_that_has_not_converged(method):
 def test_jobs_done_together_have_the_lines_of_jobs_done_apart(method):
     limits = figure2.settings(True)
     jobs = [Job("tai12a", start, seed, method) for start in STARTS for seed in range(2)]
-    together = figure2.run_jobs_together(jobs, limits, TORCH_DEVICE)
+    together = figure2.run_together(jobs, limits, TORCH_DEVICE)
     assert [job for job, _ in together] == jobs
     for (_, line), job in zip(together, jobs, strict=True):
         apart = figure2.run_job(job, limits)
@@ -139,14 +139,14 @@ def test_jobs_done_together_have_the_lines_of_jobs_done_apart(method):
 
 def test_runs_are_the_same_with_a_device_for_batches(torch, tmp_path, monkeypatch):
     """One thread feeds the device with all points of an instance, next to the pool for the other methods."""
-    together, batches, stores = figure2.run_jobs_together, [], []
+    together, batches, stores = figure2.run_together, [], []
 
     def on_this_device(batch, limits, device):
         batches.append((batch, device))
         torch.set_num_threads(1)  # each thread has a number of its own
         return together(batch, limits, TORCH_DEVICE)
 
-    monkeypatch.setattr(figure2, "run_jobs_together", on_this_device)
+    monkeypatch.setattr(figure2, "run_together", on_this_device)
     for device in ("cpu", "cuda"):
         (tmp_path / device).mkdir()
         names = ("nug12", "esc16f")

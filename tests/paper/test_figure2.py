@@ -91,7 +91,7 @@ def test_a_run_that_a_limit_ends_is_rounded_and_says_so():
     line = figure2.run_job(Job("nug12", "near", 0, "tos"), limits)
     assert line[4:6] == [5, False]
     assert line[-1] == machine()
-    (out_of_time,) = figure2.run_jobs([Job("nug12", "near", 0, "fw")], limits | {"time_limit": 1e-9})
+    (out_of_time,) = figure2.run_alone(Job("nug12", "near", 0, "fw"), limits | {"time_limit": 1e-9})
     assert out_of_time[1][4] <= 1
     assert not out_of_time[1][5]
 

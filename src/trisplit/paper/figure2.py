@@ -96,22 +96,23 @@ def run(
     missing = [job for job in wanted if tuple(job) not in store.lines]
     sizes = {name: qap.load(name).n for name in {job.instance for job in missing}}
     missing.sort(key=lambda job: -sizes[job.instance])
-    apart = [job for job in missing if device != "cpu" and job.method in BATCHED]
-    together = defaultdict(list)
-    for job in apart:
-        together[job.instance, job.method].append(job)
-    tasks = [[job] for job in missing if job not in set(apart)]
+    tasks, together = [], defaultdict(list)
+    for job in missing:
+        if device != "cpu" and job.method in BATCHED:
+            together[job.instance, job.method].append(job)
+        else:
+            tasks.append(job)
     weight = {job: float(sizes[job.instance]) ** 3 for job in missing}
-    whole, done = sum(weight.values()) or 1.0, 0.0
+    whole, done, left = sum(weight.values()), 0.0, len(missing)
     try:
         with Pool(workers) as pool, ThreadPoolExecutor(1) as gpu:
-            futures = {gpu.submit(run_jobs_together, batch, limits, device) for batch in together.values()}
-            futures |= {pool.submit(run_jobs, task, limits) for task in tasks}
+            futures = {gpu.submit(run_together, batch, limits, device) for batch in together.values()}
+            futures |= {pool.submit(run_alone, job, limits) for job in tasks}
             for lines in _as_they_end(futures):
                 for job, line in lines:
                     store.add(line)
-                    done += weight[job]
-                report(f"{job.instance}, {len(store.lines):,} of {len(wanted):,} runs", done / whole)
+                    done, left = done + weight[job], left - 1
+                report(f"{job.instance}, {len(wanted) - left:,} of {len(wanted):,} runs", done / whole)
     except BrokenProcessPool as error:
         raise InputError(
             f"a worker died, perhaps for want of memory; finished runs are kept in {folder}: call again"
@@ -184,10 +185,10 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def run_jobs(tasks: list[Job], limits: dict[str, Value]) -> list[tuple[Job, list[Value]]]:
-    """Do some runs one after the other, on one core."""
+def run_alone(job: Job, limits: dict[str, Value]) -> list[tuple[Job, list[Value]]]:
+    """Do one run, on one core."""
     with threadpool_limits(1):
-        return [(job, run_job(job, limits)) for job in tasks]
+        return [(job, run_job(job, limits))]
 
 
 def run_job(job: Job, limits: dict[str, Value]) -> list[Value]:
@@ -204,7 +205,7 @@ def run_job(job: Job, limits: dict[str, Value]) -> list[Value]:
     return [*job, look.iteration, converged, int(cost), round(look.seconds, 4), machine()]
 
 
-def run_jobs_together(batch: list[Job], limits: dict[str, Value], device: str) -> list[tuple[Job, list[Value]]]:
+def run_together(batch: list[Job], limits: dict[str, Value], device: str) -> list[tuple[Job, list[Value]]]:
     """Do runs of one method on one instance as a batch; seconds are not those of one run, and left out."""
     instance = qap.load(batch[0].instance)
     points = [start_point(instance.n, job.start, job.seed) for job in batch]
