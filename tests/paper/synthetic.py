@@ -9,7 +9,7 @@ from trisplit.paper.folder import Results
 from trisplit.paper.methods import STARTS
 from trisplit.paper.theory import Row
 
-NOTHING = Results([], [], [], [], {})
+NOTHING = Results([], [], [], [], [], {})
 
 
 def runs(costs):

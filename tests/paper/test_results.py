@@ -14,6 +14,7 @@ from trisplit.errors import InputError
 from trisplit.paper import folder
 from trisplit.paper.figure1 import Row as Figure1Row
 from trisplit.paper.results import read_csv, write_csv
+from trisplit.paper.shares import Share
 
 NAMES = st.text(string.ascii_letters + string.digits + " ,;\"'+-/()=\t²é", min_size=1, max_size=20)
 FIELDS = {
@@ -52,10 +53,11 @@ def test_the_folder_gives_back_what_it_was_given(tmp_path):
         "theory": [theory_row(), theory_row(measured=-0.1), theory_row(bound=inf)],
         "figure1": [Figure1Row("chr12a", "near", "tos", 4, 1e-6, 0.1 + 0.2, 5e-324)],
         "figure1_rates": [straight_fit(), power_fit(slope=nan, r_squared=nan)],
+        "figure1_shares": [Share("esc128", "fw", 600.0, 390.5, 36.25)],
         "figure2": runs_with_margins(lambda *_: 0.5, ["nug12", "esc16f"], 2),
     }
     empty = folder.read(tmp_path)
-    assert (*empty[:-1], set(empty.made_by)) == ([], [], [], [], set(given))
+    assert (*empty[:-1], set(empty.made_by)) == ([], [], [], [], [], set(given))
     for name, rows in given.items():
         folder.write(tmp_path, name, rows, f"trisplit reproduce {name}", ["one machine", "another"])
     results = folder.read(tmp_path)

@@ -18,7 +18,7 @@ from trisplit.paper.figure2 import COMPARED, QUICK, jobs
 from trisplit.paper.instances import family
 
 COMMAND = [sys.executable, "-c", "from trisplit.cli import main; main()"]
-CSV = {"figure1.csv", "figure1_rates.csv", "figure2.csv", "theory.csv"}
+CSV = {"figure1.csv", "figure1_rates.csv", "figure1_shares.csv", "figure2.csv", "theory.csv"}
 PNG = {
     *("figure1_near.png", "figure1_near_today.png", "figure1_text.png", "figure1_text_today.png"),
     *("figure2_near.png", "figure2_text.png", "figure2_seeds.png", "theory.png"),
@@ -86,7 +86,7 @@ def test_the_results_are_complete_and_say_what_made_them(results):
 def test_every_verdict_is_printed(reproduced, results):
     out, printed = reproduced
     found = verdicts(results)
-    assert len(found) == 12
+    assert len(found) == 14
     assert printed.splitlines() == [
         *(line for one in found for line in (f"{one.verdict}: {one.claim}", f"    {one.detail}")),
         f"written to {out}; open {out / 'index.html'}",

@@ -105,12 +105,13 @@ def theory(options: Options) -> None:
 def figure1(options: Options) -> None:
     """Follow the methods on two instances, and fit their rates."""
     from trisplit.paper import figure1 as experiment
-    from trisplit.paper import folder
+    from trisplit.paper import folder, shares
 
     with Display("figure1", remaining=True) as report:
         rows = experiment.run(options.quick, report)
     folder.write(options.out, "figure1", experiment.shown(rows), options.command)
     folder.write(options.out, "figure1_rates", experiment.fits(rows), options.command)
+    folder.write(options.out, "figure1_shares", shares.run(options.quick), options.command)
 
 
 def figure2(options: Options) -> None:

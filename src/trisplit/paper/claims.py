@@ -8,10 +8,12 @@ from trisplit.paper.folder import Results
 from trisplit.paper.margins import PAPER, Draw, Interval, interval
 from trisplit.paper.methods import NAMES
 from trisplit.paper.rates import DECADES, FLOOR
+from trisplit.paper.shares import Share
 from trisplit.report import Verdict
 
 HOLDS, WITH_THIS, FAILS, OPEN = "holds", "holds with this initial point", "does not hold", "not decided"
 STRAIGHT, POWER = 0.99, 0.9  # R^2 of a linear rate, and of a power of t, around which Frank-Wolfe's gap is jagged
+OVER_TIME = "figure-1-text-time"  # the chart of errors over seconds
 BY_START = {"near": "from near the barycentre", "text": "from the initial point of the text"}
 
 
@@ -74,6 +76,28 @@ def _over_starts(own: list[figure1.Fit], good: list[figure1.Fit]) -> str:
     if not failed:
         return HOLDS
     return WITH_THIS if any(fit.start not in failed for fit in own) else FAILS
+
+
+def time_of_an_iteration(results: Results) -> Iterator[Verdict]:
+    """Section 5: gradients dominate the time of TOS, assignment problems that of FW."""
+    splittings = [share for share in results.figure1_shares if share.method != "fw"]
+    if splittings:
+        found = [(share, share.products / share.iteration) for share in splittings]
+        verdict = HOLDS if all(part > 0.5 for _, part in found) else FAILS
+        yield Verdict(
+            "Computing the gradient dominates the time of TOS", verdict, OVER_TIME, _parts("products take", found)
+        )
+    others = [share for share in results.figure1_shares if share.method == "fw"]
+    if others:
+        found = [(share, share.assignment / share.iteration) for share in others]
+        verdict = HOLDS if all(share.assignment > share.products for share in others) else FAILS
+        detail = _parts("assignment problems take", found) + " The solver is today's (lapx)."
+        yield Verdict("The bottleneck of FW is the assignment problem", verdict, OVER_TIME, detail)
+
+
+def _parts(what: str, found: list[tuple[Share, float]]) -> str:
+    parts = [f"{100 * part:.0f} % on {share.instance} ({NAMES[share.method]})" for share, part in found]
+    return f"Of an iteration, {what} {', '.join(parts)}."
 
 
 def better_more_often(results: Results) -> Iterator[Verdict]:
@@ -189,6 +213,7 @@ def samples(results: Results) -> Iterator[Verdict]:
 CLAIMS: tuple[Callable[[Results], Iterator[Verdict]], ...] = (
     linear_convergence,
     sublinear_frank_wolfe,
+    time_of_an_iteration,
     better_more_often,
     positive_margin,
     largest_margins,

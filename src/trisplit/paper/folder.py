@@ -10,9 +10,10 @@ from trisplit.paper.figure1 import Fit
 from trisplit.paper.figure1 import Row as Figure1Row
 from trisplit.paper.figure2 import Run
 from trisplit.paper.results import read_csv, write_csv
+from trisplit.paper.shares import Share
 from trisplit.paper.theory import Row as TheoryRow
 
-KINDS = {"theory": TheoryRow, "figure1": Figure1Row, "figure1_rates": Fit, "figure2": Run}
+KINDS = {"theory": TheoryRow, "figure1": Figure1Row, "figure1_rates": Fit, "figure1_shares": Share, "figure2": Run}
 
 
 class Results(NamedTuple):
@@ -21,6 +22,7 @@ class Results(NamedTuple):
     theory: list[TheoryRow]
     figure1: list[Figure1Row]
     figure1_rates: list[Fit]
+    figure1_shares: list[Share]
     figure2: list[Run]
     made_by: dict[str, list[str]]
 

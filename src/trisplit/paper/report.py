@@ -29,7 +29,8 @@ def write_report(folder: Path, results: Results) -> None:
 def _sections(folder: Path, results: Results) -> Iterator[tuple[str, list[Block]]]:
     yield "The claims of the paper", list(verdicts(results))
     if results.figure1:
-        yield "Figure 1: convergence", [*_figure1(results), tables.rates(results), *_images(folder, "figure1")]
+        own = [tables.rates(results), tables.shares(results)]
+        yield "Figure 1: convergence", [*_figure1(results), *own, *_images(folder, "figure1")]
     if results.figure2:
         own = [tables.comparison(results), tables.methods(results), _seeds(results), tables.not_converged(results)]
         blocks = [*_figure2(results), *own, tables.each_seed(results), *_images(folder, "figure2")]

@@ -37,6 +37,16 @@ def rates(results: Results) -> Table:
     return Table("Fitted rates", columns, rows, note=note + "keep R² above 0.999; Frank-Wolfe from t = 128 on.")
 
 
+def shares(results: Results) -> Table:
+    """Return where an iteration spends its time."""
+    rows = [
+        [f"{s.instance}, {NAMES[s.method]}", s.iteration, s.products, s.assignment, 100 * s.products / s.iteration]
+        for s in results.figure1_shares
+    ]
+    columns = ["run", "iteration, µs", "products of matrices, µs", "assignment problem, µs", "products, %"]
+    return Table("Time of an iteration", columns, rows)
+
+
 def comparison(results: Results) -> Table:
     """Return the paper's table with the distribution over seeds: better, same, worse, margins."""
     first = [PAPER[key] for key in ("better", "same", "worse", "margin")]
