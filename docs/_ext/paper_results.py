@@ -12,11 +12,10 @@ from trisplit.paper import folder, tables
 from trisplit.paper.claims import verdicts
 from trisplit.paper.pictures import pictures
 from trisplit.paper.style import save_figure
-from trisplit.report.render import cell_text
+from trisplit.report.render import SIGNS, cell_text
 
 RESULTS = Path(__file__).resolve().parents[1] / "reproduced"
 DRAWN = Path(__file__).resolve().parents[1] / "_drawn"
-MARKS = {"holds": "✓", "holds with this initial point": "◐", "does not hold": "✗", "not decided": "?"}
 
 
 @cache
@@ -40,7 +39,7 @@ class PaperVerdicts(PaperDirective):
         """Return the table."""
         self.depend()
         rows = [
-            [f"{MARKS[one.verdict]} {one.verdict}", escape(one.claim), escape(one.detail)]
+            [f"{SIGNS[one.verdict]} {one.verdict}", escape(one.claim), escape(one.detail)]
             for one in verdicts(results())
         ]
         return self.parse_text_to_nodes(table(("", "claim", "measured"), rows))

@@ -16,10 +16,11 @@ from trisplit.cli import run
 INSTANCES = ("nug12", "tai12a", "rou12", "had12", "nug14")  # a run takes half a second at most
 RUNS = 8 * len(INSTANCES)
 ARGUMENTS = ["reproduce", "figure2", "--quick", "--instances", ",".join(INSTANCES), "--workers", "2", "--out"]
-# A background job inherits SIGINT ignored; a terminal's does not.
+# A background job inherits SIGINT ignored, and one of nohup SIGHUP; a terminal's does not.
 COMMAND = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from trisplit.cli import main
 main(sys.argv[1:])
 """

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trisplit.paper.claims import STRAIGHT as CALLED_STRAIGHT
+from trisplit.paper.claims import LINEAR as CALLED_STRAIGHT
 from trisplit.paper.rates import DECADES, FLOORS, POINTS, STRAIGHT, line, linear_rate, power_rate
 
 seeds = st.integers(0, 2**32 - 1)

@@ -24,7 +24,7 @@ PNG = {
     *("figure2_near.png", "figure2_text.png", "figure2_seeds.png", "theory.png"),
 }
 CHARTS = {
-    *("figure-1-near", "figure-1-near-time", "figure-1-text", "figure-1-text-time"),
+    *("figure-1-near-chr12a", "figure-1-near-chr12a-time", "figure-1-text-chr12a", "figure-1-text-chr12a-time"),
     *("figure-2-near", "figure-2-text", "figure-2-seeds", "corollary-2"),
     *("theorem-1-stationarity", "corollary-1-stationarity", "theorem-2-stationarity", "theorem-2-infeasibility"),
     *("theorem-3-stationarity", "theorem-4-stationarity", "theorem-4-infeasibility"),
@@ -109,6 +109,12 @@ def test_every_verdict_is_in_the_report_and_leads_to_its_chart(report, results):
         assert one.detail in element.text
         link = element.find_element("css selector", ".figure a").get_attribute("href")
         assert link.partition("#")[2] in CHARTS
+
+
+def test_no_two_series_of_a_chart_have_the_same_name(report):
+    for chart in CHARTS:
+        names = [button.text for button in find(report, f"#{chart} .legend button")]
+        assert len(set(names)) == len(names), chart
 
 
 def test_all_charts_are_drawn(report):

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -12,6 +12,9 @@ from trisplit import qap
 from trisplit.cli.display import Display
 from trisplit.cli.folders import make_folder, unwritable
 from trisplit.errors import InputError
+
+if TYPE_CHECKING:
+    from trisplit.paper.store import Store
 
 LIMITS = "tolerance {tol:g}, at most {max_iter:,} iterations or {time_limit:g} s"
 
@@ -30,9 +33,10 @@ class Options(NamedTuple):
 def reproduce(
     name: Annotated[str, typer.Argument(metavar="figure1|figure2|theory|all", help="What to compute.")],
     quick: Annotated[bool, typer.Option("--quick", help="Few instances and one seed, in a minute.")] = False,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write CSV, PNG and index.html.")] = Path(
-        "reproduced"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="For CSV, PNG and index.html [default: reproduced, or ...-quick]."),
+    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes of figure2 [default: all cores].")] = None,
     device: Annotated[str, typer.Option(metavar="cpu|cuda", help="figure2: where TOS with step 1/L runs.")] = "cpu",
     instances: Annotated[str | None, typer.Option(metavar="NAME,NAME", help="figure2: these instances alone.")] = None,
@@ -44,11 +48,16 @@ def reproduce(
     if name not in (*EXPERIMENTS, "all"):
         raise InputError(f"there is no {name!r} to reproduce; choose one of {', '.join(EXPERIMENTS)}, all")
     chosen = list(EXPERIMENTS) if name == "all" else [name]
+    if "figure2" not in chosen and (workers is not None or device != "cpu" or instances is not None):
+        raise InputError(f"--workers, --device and --instances are for figure2, not for {name}; leave them out")
+    out = Path("reproduced-quick" if quick else "reproduced") if out is None else out
     check_device(device)
     given = ["trisplit reproduce", name, *(["--quick"] * quick), *(["--device", device] * (device != "cpu"))]
     given += [] if instances is None else ["--instances", instances]
     options = Options(out, quick, workers, device, chosen_instances(instances), " ".join(given))
     make_folder(out)
+    if "figure2" in chosen:  # runs with other settings are refused now, not after the other experiments
+        earlier_runs(out, quick).close()
     for one in chosen:
         try:
             EXPERIMENTS[one](options)
@@ -63,6 +72,13 @@ def reproduce(
     except KeyboardInterrupt:
         print(f"trisplit: interrupted; the results are in {out}, the report is not complete", file=sys.stderr)
         raise typer.Exit(130) from None
+
+
+def earlier_runs(out: Path, quick: bool) -> "Store":
+    """Return the finished runs of figure 2 in a folder."""
+    from trisplit.paper import figure2 as experiment
+
+    return experiment.open_store(out, quick)
 
 
 def check_device(device: str) -> None:
@@ -151,12 +167,14 @@ def finish(out: Path) -> None:
 
     results = folder.read(out)
     try:
+        drawn = []
         if find_spec("matplotlib") is None:
             print("no pictures: matplotlib is not installed; pip install 'trisplit[plot]'", file=sys.stderr)
         else:
             for name, drawing in pictures(results):
                 save_figure(out / f"{name}.png", drawing)
-        write_report(out, results)
+                drawn.append(name)
+        write_report(out, results, drawn)
     except OSError as error:
         raise unwritable(out, error) from error
     for verdict in verdicts(results):

@@ -1,6 +1,6 @@
 """The page of `trisplit solve --report`: the search over time, and one start that becomes a permutation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from trisplit.report import Block, Chart, Frames, Section, Series, Table, Text, 
 from trisplit.steps import Adaptive
 
 TOL, MAX_ITER, RATIO = 1e-5, 20_000, 1.15
-WATCHED_SECONDS = 5.0  # for the start that is shown; a large one is shown as far as it comes
+WATCHED_SECONDS = 2.0  # for the start that is shown; a large one is shown as far as it comes
 MAX_BYTES = 8 * 2**20  # of frames in a page
 
 
@@ -38,7 +38,7 @@ def write_report(path: Path, instance: qap.Instance, result: qap.QAPResult) -> N
     sections = [
         Section("The answer", [_answer(instance, result)]),
         Section("The search", list(_search(result))),
-        Section("A start of the search", list(_start(instance, result))),
+        Section("A start like those of the search", list(_start(instance, result))),
     ]
     try:
         write_page(path, instance.name, about, sections, f"Made by trisplit {trisplit.__version__}.")
@@ -68,15 +68,18 @@ def _search(result: qap.QAPResult) -> Iterator[Block]:
     if not trace:
         yield Text("The search left no trace.")
         return
-    members = [row.member for row in trace]
-    seconds = [row.seconds for row in trace]
-    series = [
-        Series("best cost", seconds, [row.best for row in trace], labels=members, colour=0, marker=len(trace) < 200),
-        Series("cost that a member found", seconds, [row.cost for row in trace], labels=members, colour=5, dash=True),
-    ]
+    series = [_steps("best cost", trace, [row.best for row in trace], 0)]
     if any(row.bound is not None for row in trace):
-        series.append(Series("lower bound", seconds, [row.bound for row in trace], labels=members, colour=1))
-    yield Chart("search", "Cost over time", "lines", series, "seconds", "cost", x_log=True)
+        series.append(_steps("lower bound", trace, [row.bound for row in trace], 1))
+    yield Chart("search", "Cost over time", "lines", series, "seconds", "cost")
+
+
+def _steps(name: str, trace: Sequence[qap.QAPTraceRow], values: Sequence[float | None], colour: int) -> Series:
+    """Return values that stay as they are until the next."""
+    x, y, labels = [trace[0].seconds], [values[0]], [trace[0].member]
+    for row, before, value in zip(trace[1:], values, values[1:], strict=False):
+        x, y, labels = [*x, row.seconds, row.seconds], [*y, before, value], [*labels, row.member, row.member]
+    return Series(name, x, y, labels=labels, colour=colour)
 
 
 def _start(instance: qap.Instance, result: qap.QAPResult) -> Iterator[Block]:
@@ -84,9 +87,9 @@ def _start(instance: qap.Instance, result: qap.QAPResult) -> Iterator[Block]:
     kept = thinned(found, instance.n)
     last = kept[-1]
     yield Text(
-        "The relaxed problem is minimised over matrices with unit row and column sums by three operator splitting, "
-        "from a random point near the barycentre; z is row-stochastic throughout, its columns come to add up to one, "
-        "and the permutation nearest to it is what the search goes on with."
+        "Made for this page, with the same seed. The relaxed problem is minimised over matrices with unit row and "
+        "column sums by three operator splitting, from a random point near the barycentre; z is row-stochastic "
+        "throughout, its columns come to add up to one, and a search goes on with the permutation nearest to it."
     )
     t = [frame.iteration for frame in found]
     errors = [

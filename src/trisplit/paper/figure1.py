@@ -41,7 +41,8 @@ class Row(NamedTuple):
 class Fit(NamedTuple):
     """How the nonstationarity error of one method falls, as in `rates.Rate`; NaN and 0 where nothing could be fitted.
 
-    `kind` is "linear", over t, or "power", over log10(t); `reached` is the smallest error of the run.
+    `kind` is "linear", over t, or "power", over log10(t); `reached` is the first
+    error that is rounding, or the smallest.
     """
 
     instance: str

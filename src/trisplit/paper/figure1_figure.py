@@ -38,7 +38,7 @@ def draw(rows: list[Row], start: str) -> "Figure":
                     x = [max(getattr(row, over), 1e-6) for row in own]
                     y = [max(getattr(row, error), LOWEST) for row in own]
                     ax.loglog(x, y, dash, marker=marker, markersize=3, color=colour, label=NAMES[method])
-                ax.set(title=f"{name}: {error} error", xlabel={"seconds": "seconds"}.get(over, over), ylim=(LOWEST, 10))
+                ax.set(title=f"{name}: {error} error", xlabel=over, ylim=(LOWEST, 10))
         handles, labels = axes[0][1].get_legend_handles_labels()
         drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels))
         drawing.suptitle(f"Initial point: {STARTS[start]}", fontsize=10)

@@ -8,7 +8,7 @@ each of two kinds.
 import multiprocessing
 import os
 import signal
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -68,6 +68,11 @@ def settings(quick: bool) -> dict[str, Value]:
     }
 
 
+def open_store(folder: Path, quick: bool) -> Store:
+    """Open the finished runs of a folder; raise an `InputError` if they were made in another way."""
+    return Store(folder / "figure2.jsonl", settings(quick), len(Job._fields))
+
+
 def jobs(instances: Sequence[str], seeds: int) -> list[Job]:
     """Return all runs, in the order of the CSV file."""
     return [Job(*job) for job in _product(instances, STARTS, range(seeds), COMPARED)]
@@ -92,7 +97,7 @@ def run(
     """
     wanted = jobs(instances or (QUICK if quick else paper_instances()), QUICK_SEEDS if quick else SEEDS)
     limits = settings(quick)
-    store = Store(folder / "figure2.jsonl", limits, len(Job._fields))
+    store = open_store(folder, quick)
     missing = [job for job in wanted if tuple(job) not in store.lines]
     sizes = {name: qap.load(name).n for name in {job.instance for job in missing}}
     missing.sort(key=lambda job: -sizes[job.instance])
@@ -230,5 +235,17 @@ def runs(store: Store) -> list[Run]:
 
 
 def machines(store: Store) -> list[str]:
-    """Return where the runs were made, and how many there."""
-    return [f"{name}: {count:,} runs" for name, count in Counter(str(v[-1]) for v in store.lines.values()).items()]
+    """Return where the runs were made and how many there; on a GPU, which, as no limit of seconds ends them there."""
+    own: dict[str, list[list[Value]]] = defaultdict(list)
+    for line in store.lines.values():
+        own[str(line[-1])].append(line)
+    said = []
+    for name, lines in own.items():
+        batched = "" if any(line[-2] is not None for line in lines) else f" without a limit of seconds, {_of(lines)}"
+        said.append(f"{name}: {len(lines):,} runs{batched}")
+    return said
+
+
+def _of(lines: list[list[Value]]) -> str:
+    methods, names = {str(line[3]) for line in lines}, {str(line[0]) for line in lines}
+    return f"{' and '.join(sorted(methods))} on {', '.join(sorted(names))}"

@@ -41,6 +41,15 @@ class Interval(NamedTuple):
     low: float | None
     high: float | None
 
+    def words(self, digits: int) -> str:
+        """Return the mean and the half-width of the interval.
+
+        >>> Interval(2.0, 1.5, 2.5).words(1), Interval(2.0, None, None).words(0)
+        ('2.0 ± 0.5', '2')
+        """
+        half = "" if self.high is None else f" ± {self.high - self.mean:.{digits}f}"
+        return f"{self.mean:.{digits}f}{half}"
+
     @property
     def sign(self) -> int:
         """1 or -1 if the whole interval lies on that side of zero, 0 if it does not."""

@@ -12,6 +12,7 @@ from trisplit.algorithms.state import State
 from trisplit.arrays import Array, eps, none_if_failed, norm
 from trisplit.certificates import certify, objective, recompute
 from trisplit.driver import Driver, Measured
+from trisplit.errors import InputError
 from trisplit.problem import Problem
 from trisplit.qap.exchange_form import aligned
 from trisplit.qap.objective import Objective, Tangent
@@ -57,7 +58,7 @@ class Engine:
     def __init__(self, form: Tangent | Objective, split: int, rule: Adaptive | Constant, order: str = "gh") -> None:
         from trisplit.kernels import birkhoff
 
-        self.form, self.split, self.rule = form, split, rule
+        self.form, self.split, self.rule, self.order = form, split, rule, order
         self.adaptive = isinstance(rule, Adaptive)
         if isinstance(form, Tangent):
             A, B, symmetric = form.A, form.B, form.symmetric
@@ -70,6 +71,8 @@ class Engine:
         self._run, self._certify = birkhoff.engine(precision)
         self._run_swapped = None
         if order == "hg":
+            if split != 2 or self.adaptive:
+                raise InputError("`order='hg'` is for split 2 and a constant step; use `trisplit.tos` for others")
             from trisplit.kernels import swapped
 
             self._run_swapped = swapped.engine(precision)
@@ -228,9 +231,11 @@ class RelaxDriver(Driver):
     def _measure(self, state: State) -> Measured | None:
         if self.engine is not None:
             fun, (bound, distance) = self.engine.value, self.engine.certify()
+            if self.engine.order == "hg":  # z has unit sums, and is to come to lie in the box
+                distance = norm(state.z - SPLITS[2][0].prox(state.z, 1.0))
         elif self.form is not None:
             fun, bound = objective(self.form, state), certify(self.form, state, "bound").stationarity
-            distance = norm(state.z - SPLITS[2][1].prox(state.z, 1.0))
+            distance = norm(state.z - self.form.h.prox(state.z, 1.0))
         else:
             return super()._measure(state)
         if not (isfinite(bound) and isfinite(distance) and isfinite(fun)):
