@@ -3,6 +3,7 @@
 import os
 import platform
 from functools import cache
+from importlib import import_module
 
 
 @cache
@@ -10,7 +11,7 @@ def machine(device: str = "cpu") -> str:
     """Return the processor, or the GPU, with its number of cores and the system."""
     text = f"{cpu_model()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
     if device != "cpu":
-        import torch
+        torch = import_module("torch")
 
         text = f"{torch.cuda.get_device_name(device)} next to {text}"
     return text

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -89,7 +90,7 @@ def check_device(device: str) -> None:
         raise InputError(f"--device must be cpu or cuda, got {device!r}")
     if find_spec("torch") is None:
         raise InputError(f"--device {device} needs PyTorch; pip install 'trisplit[torch]'")
-    import torch
+    torch = import_module("torch")
 
     if not torch.cuda.is_available():
         raise InputError(f"--device {device}: PyTorch finds no GPU; leave the option out")

@@ -6,16 +6,15 @@ and X B' are one large product each. What has converged leaves the batch, at the
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from trisplit.paper.methods import constant, errors, objective
 from trisplit.qap import Instance, Objective
 
-if TYPE_CHECKING:
-    import torch
-
+Tensor: TypeAlias = Any  # torch.Tensor; types are also checked where PyTorch is not installed
 UNROLLED = 256  # iterations in a graph: launching one by one would cost more than they do
 
 
@@ -31,7 +30,7 @@ def run_batch(
     instance: Instance, points: Sequence[np.ndarray], method: str, looks: Iterator[int], tol: float, device: str
 ) -> list[Reached]:
     """Iterate from all points until both errors are at most `tol` at a look, or until the last one."""
-    import torch
+    torch = import_module("torch")
 
     f = objective(instance)
     on_gpu = device != "cpu"
@@ -58,9 +57,8 @@ def run_batch(
 class Loop:
     """Algorithm 1 with gamma = 1 / L_f on a batch of y; z is that of the last iteration."""
 
-    def __init__(self, f: Objective, y: "torch.Tensor", method: str) -> None:
-        import torch
-
+    def __init__(self, f: Objective, y: Tensor, method: str) -> None:
+        self.torch = torch = import_module("torch")
         self.n, self.y = y.shape[0], y
         self.z, self.v, self.w = (torch.empty_like(y) for _ in range(3))
         A, B, self.symmetric = f.symmetric_parts
@@ -72,8 +70,7 @@ class Loop:
 
     def advance(self, iterations: int) -> None:
         """Do some iterations."""
-        import torch
-
+        torch = self.torch
         if self.y.is_cuda and iterations > 2 * UNROLLED:
             if self.graph is None:
                 for _ in range(3):  # libraries set themselves up outside of the capture
@@ -92,8 +89,7 @@ class Loop:
 
     def plain(self) -> None:
         """Z in the box, x with unit sums."""
-        import torch
-
+        torch = self.torch
         y, z, v = self.y, self.z, self.v
         torch.clamp(y, 0.0, 1.0, out=z)
         self.reflect()
@@ -101,23 +97,21 @@ class Loop:
 
     def swapped(self) -> None:
         """Z with unit sums, x in the box."""
-        import torch
-
+        torch = self.torch
         y, z, v = self.y, self.z, self.v
         torch.sub(y, self.off(y), out=z)
         z.sub_(y.mean(dim=0, keepdim=True))
         self.reflect()
         y.sub_(z).add_(v.clamp_(0.0, 1.0))
 
-    def off(self, v: "torch.Tensor") -> "torch.Tensor":
+    def off(self, v: Tensor) -> Tensor:
         """Return what the projection onto unit sums subtracts from rows, besides the means of the columns."""
         rows = v.mean(dim=2, keepdim=True)
         return rows.sub_(rows.mean(dim=0, keepdim=True)).sub_(1.0 / self.n)
 
     def reflect(self) -> None:
         """Write v = 2 z - y - gamma grad f(z)."""
-        import torch
-
+        torch = self.torch
         n, v = self.n, self.v.view(-1, self.n)
         torch.lerp(self.y, self.z, 2.0, out=self.v)
         for A, B in [self.matrices] if self.symmetric else [self.matrices, self.transposed]:

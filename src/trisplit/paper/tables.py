@@ -11,7 +11,7 @@ from trisplit.paper.margins import PAPER, PAPERS_LARGEST, PAPERS_SMALLEST, Draw,
 from trisplit.paper.methods import NAMES, STARTS
 from trisplit.report import Table
 
-SHORT = {"near": "near the barycentre", "text": "the text's"}
+SHORT = {"near": "barycentre", "text": "text"}
 
 
 def rates(results: Results) -> Table:
@@ -21,13 +21,13 @@ def rates(results: Results) -> Table:
         stretch = f"{fit.first:,} to {fit.last:,}" if fit.last else "none"
         names = f"{fit.instance}, {NAMES[fit.method]}", SHORT[fit.start]
         fitted = claims.rate_words(fit), None if isnan(fit.r_squared) else f"{fit.r_squared:.5f}", fit.decades, stretch
-        rows.append([*names, *fitted, f"{fit.reached:.1e}", fit.reached_at])
-    columns = ["run", "initial point", "law", "R²", "decades", "iterations", "error", "reached at"]
+        rows.append([*names, *fitted, f"{fit.reached:.1e} at {fit.reached_at:,}"])
+    columns = ["run", "initial point", "law", "R²", "decades", "iterations", "error reached"]
     note = (
         "The nonstationarity error of a splitting falls by a decade, a factor of ten, in so many iterations: a line "
         "through the last four decades above rounding, and as many before as keep R² above 0.999. Frank-Wolfe's falls "
         "like a power of t, from t = 128 on. Half-widths are those of least squares at 95 %, which take neighbouring "
-        "points for independent and so are too narrow. The error is the first below 1e-13, or the smallest."
+        "points for independent and so are too narrow. The error reached is the first below 1e-13, or the smallest."
     )
     return Table("Fitted rates", columns, rows, note=note)
 
