@@ -158,6 +158,12 @@ def test_an_extreme_margin_is_where_most_draws_have_it(near, text, expected):
         assert f"text in {2 * text} of 6 draws" in one.detail
 
 
+@pytest.mark.parametrize("margin", [0.7, -0.7])
+def test_one_draw_does_not_decide_where_the_extremes_are(margin):
+    figure2 = runs_with_margins(lambda *key: margin if key[-1] == PAPERS_LARGEST else 0.0, [PAPERS_LARGEST, "nug12"], 1)
+    assert {one.verdict for one in claims.largest_margins(NOTHING._replace(figure2=figure2))} == {OPEN}
+
+
 def test_an_extreme_margin_without_frank_wolfe_is_not_judged():
     figure2 = runs_with_margins(lambda *_: 1.0, [PAPERS_LARGEST], 2)
     splitting = [run for run in figure2 if run.method != "fw"]

@@ -78,7 +78,7 @@ class Loop:
                 iterations -= 3
                 torch.cuda.current_stream().synchronize()
                 self.graph = torch.cuda.CUDAGraph()
-                with torch.cuda.graph(self.graph, stream=torch.cuda.current_stream()):
+                with torch.cuda.graph(self.graph):  # on a stream of its own: the default one cannot be captured
                     for _ in range(UNROLLED):
                         self.step()
             for _ in range(iterations // UNROLLED):

@@ -182,6 +182,8 @@ def largest_margins(results: Results) -> Iterator[Verdict]:
             said.append(f"{BY_START[start]} in {len(there)} of {len(own)} draws, where {between}")
         if said:
             verdict = HOLDS if all(signs.values()) else WITH_THIS if any(signs.values()) else FAILS
+            if len({draw.seed for draw in found}) < 2:
+                verdict = OPEN
             claim = f"The {field} margin over FW is on {name}"
             detail = f"The paper's draw had {PAPER[field]} there. Here it is there {'; '.join(said)}."
             yield Verdict(claim, verdict, "figure-2-seeds", detail)
