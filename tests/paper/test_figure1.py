@@ -128,7 +128,6 @@ def test_a_run_that_never_reaches_rounding_says_how_far_it_came():
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("today", [False, True])
 def test_the_figure_draws_all_errors(rows, start, today):
-    pytest.importorskip("matplotlib")
     drawing = figure1.figure(rows, start, today=today)
     methods = len(ALL) if today else len(figure1.PAPERS)
     assert [len(ax.lines) for ax in drawing.axes] == [methods - 1, methods] * 2  # Frank-Wolfe is feasible

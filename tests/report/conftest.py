@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -51,3 +52,17 @@ def emulate(driver, scheme="light", motion="reduce", media=""):
     features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": motion}
     wishes = [{"name": name, "value": value} for name, value in features.items()]
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": wishes})
+
+
+LOOKS = [("wide", 1280, "light"), ("narrow", 360, "light"), ("dark", 1280, "dark")]
+
+
+def photograph(driver, path, width, scheme):
+    """Take a picture of the whole page, also into the folder TRISPLIT_SCREENSHOTS, where somebody wants to look."""
+    emulate(driver, scheme)
+    resize(driver, width)
+    resize(driver, width, driver.execute_script("return document.documentElement.scrollHeight"))
+    assert driver.save_screenshot(str(path))
+    if folder := os.environ.get("TRISPLIT_SCREENSHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, folder)

@@ -1,15 +1,12 @@
 """What a reader sees and does: in a browser, with a mouse, with a keyboard, in a narrow window and in the dark."""
 
-import os
 import re
-import shutil
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.report.conftest import emulate, resize
+from tests.report.conftest import LOOKS, emulate, photograph, resize
 from trisplit.report import Chart, Frames, Section, Series, Table, Text, Verdict, write_page
 
 NAMES = [f"{family}{n}{letter}" for family in ("bur", "chr", "lipa", "tai") for n in range(12, 20) for letter in "abcd"]
@@ -322,16 +319,8 @@ def test_without_javascript_there_are_tables(report):
         report.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
-@pytest.mark.parametrize(
-    ("name", "width", "scheme"), [("wide", 1280, "light"), ("narrow", 360, "light"), ("dark", 1280, "dark")]
-)
+@pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
 def test_pictures_for_the_eye(report, tmp_path, name, width, scheme):
-    emulate(report, scheme)
-    resize(report, width)
-    resize(report, width, report.execute_script("return document.documentElement.scrollHeight"))
     path = tmp_path / f"{name}.png"
-    assert report.save_screenshot(str(path))
+    photograph(report, path, width, scheme)
     assert path.stat().st_size > 10_000
-    if folder := os.environ.get("TRISPLIT_SCREENSHOTS"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, folder)

@@ -1,16 +1,13 @@
 """trisplit reproduce all --quick: what it writes, and its report in a browser."""
 
-import os
 import re
-import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
-from tests.report.conftest import emulate, resize
+from tests.report.conftest import LOOKS, photograph, resize
 from trisplit.cli import run
 from trisplit.paper import folder
 from trisplit.paper.claims import verdicts
@@ -176,19 +173,11 @@ def test_the_page_never_scrolls_sideways(report, width):
     assert report.execute_script(f"return {page}.scrollWidth - {page}.clientWidth") <= 0
 
 
-@pytest.mark.parametrize(
-    ("name", "width", "scheme"), [("wide", 1280, "light"), ("narrow", 360, "light"), ("dark", 1280, "dark")]
-)
+@pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
 def test_pictures_for_the_eye(report, tmp_path, name, width, scheme):
-    emulate(report, scheme)
-    resize(report, width)
-    resize(report, width, report.execute_script("return document.documentElement.scrollHeight"))
     path = tmp_path / f"reproduction-{name}.png"
-    assert report.save_screenshot(str(path))
+    photograph(report, path, width, scheme)
     assert path.stat().st_size > 10_000
-    if kept := os.environ.get("TRISPLIT_SCREENSHOTS"):
-        Path(kept).mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, kept)
 
 
 # Bad arguments
