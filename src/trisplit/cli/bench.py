@@ -18,7 +18,6 @@ import trisplit
 from trisplit.cli.display import Display
 from trisplit.cli.folders import make_folder, unwritable
 from trisplit.errors import InputError
-from trisplit.paper.style import save_figure
 
 PACKAGE = "trisplit.benchmarks"
 FILE_WIDTH = 120  # characters, where the output is not a terminal
@@ -138,6 +137,8 @@ def write(folder: Path, name: str, record: dict[str, Any], benchmark: ModuleType
         if find_spec("matplotlib") is None:
             print("no figure: matplotlib is not installed; pip install 'trisplit[plot]'", file=sys.stderr)
         else:
+            from trisplit.paper.style import save_figure
+
             save_figure(folder / f"{name}.png", benchmark.figure(record))
     except OSError as error:
         raise unwritable(folder, error) from error

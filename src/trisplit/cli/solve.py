@@ -13,7 +13,6 @@ import typer
 
 import trisplit
 from trisplit import qap
-from trisplit.cli.solve_report import write_report
 from trisplit.errors import InputError
 from trisplit.files import write_whole
 from trisplit.qap.islands import RECIPES
@@ -65,6 +64,8 @@ def solve(
         finally:  # a full disk must not cost the answer, nor a closed pipe the file
             show(instance, result)
         if report is not None:
+            from trisplit.cli.solve_report import write_report
+
             write_report(report, instance, result)
     if signals.caught:
         raise typer.Exit(signals.exit_status)
