@@ -28,6 +28,7 @@ registry: dict[str, Benchmark] = {
     "overhead": Benchmark(
         "overhead", "seconds per iteration, against a bare NumPy loop and copt; a batch of problems against a loop"
     ),
+    "terms": Benchmark("terms", "seconds of proximal maps, against everybody who has them, and how they grow"),
     "relax": Benchmark(
         "qap.relax", "seconds to a stationary point of the relaxed QAP, and its rounded cost, against Frank-Wolfe", True
     ),

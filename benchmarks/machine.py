@@ -13,7 +13,20 @@ import trisplit
 from trisplit.machine import cpu_model, memory_gib
 
 PACKAGES = ("numpy", "scipy", "numba", "threadpoolctl")
-PEERS = ("copt", "pyproximal", "pyunlocbox", "odl")
+# By the name with which they are imported
+PEERS = {
+    "copt": "copt",
+    "pyproximal": "pyproximal",
+    "pyunlocbox": "pyunlocbox",
+    "odl": "odl",
+    "proxop": "proxop",
+    "skglm": "skglm",
+    "sklearn": "scikit-learn",
+    "jax": "jax",
+    "jaxopt": "jaxopt",
+    "optax": "optax",
+    "diffcp": "diffcp",
+}
 REMEDY = "pip install 'trisplit[peers]'"
 
 
@@ -30,7 +43,7 @@ def describe() -> dict[str, Any]:
         },
         "versions": {
             "python": platform.python_version(),
-            **{name: installed(name) for name in (*PACKAGES, *PEERS)},
+            **{name: installed(name) for name in (*PACKAGES, *PEERS.values())},
             "blas": ", ".join(
                 sorted({f"{pool['internal_api']} {pool['version']}" for pool in threadpool_info() if is_blas(pool)})
             ),
@@ -41,7 +54,7 @@ def describe() -> dict[str, Any]:
 
 def missing() -> list[str]:
     """Return the peers that are not installed."""
-    return [name for name in PEERS if find_spec(name) is None]
+    return [distribution for module, distribution in PEERS.items() if find_spec(module) is None]
 
 
 def installed(package: str) -> str | None:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 
 from trisplit.arrays import library, to_numpy
 
@@ -82,7 +82,8 @@ class Kind:
     def fact(self, max_examples, strategies):
         """Return a decorator: hypothesis draws arguments, for slow libraries a few times only."""
         examples = max(round(max_examples * SHARES[self.library]), 1)
-        chosen = settings(max_examples=examples, deadline=None, derandomize=True)
+        # Draws are seeds: there is nothing to shrink, and with a slow library trying would take minutes.
+        chosen = settings(max_examples=examples, deadline=None, derandomize=True, phases=[Phase.generate])
         return lambda test: chosen(given(**strategies)(test))
 
 

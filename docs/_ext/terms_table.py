@@ -2,25 +2,53 @@
 
 import inspect
 from collections.abc import Sequence
+from math import inf
+from types import ModuleType
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import trisplit as ts
+from trisplit.terms.base import CAPABILITIES
 
-OPTIONAL = ("project", "distance", "support", "lmo", "diameter", "lipschitz", "conjugate")
+HEAD = ("name", "what it is", "kind", "capabilities", "cost")
 
 
 class TermsTable(SphinxDirective):
-    """`{terms-table}`: one row for each line of `trisplit.terms.registry`."""
+    """`{terms-table}`: a section for each file of terms, one row for each line of `trisplit.terms.registry`."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the table."""
-        rows = [
-            (f"`{name}`", link(cls), escape(summary(cls)), capabilities(cls)) for name, cls in ts.terms.registry.items()
-        ]
-        return self.parse_text_to_nodes(table(("name", "class", "what it is", "kind and capabilities"), rows))
+        """Return the sections."""
+        names = {cls: name for name, cls in ts.terms.registry.items()}
+        sections = []
+        for file in ts.terms.FILES:
+            rows = [row(names[cls], cls) for cls in (getattr(file, each) for each in file.__all__)]
+            path = file.__name__.replace(".", "/")
+            about = f"`src/{path}.py`, {len(rows)} terms" if len(rows) > 1 else f"`src/{path}.py`, one term"
+            sections.append(f"### {heading(file)}\n\n{about}.\n\n{table(HEAD, rows)}\n")
+        return self.parse_text_to_nodes("\n".join(sections), allow_section_headings=True)
+
+
+class TermsCount(SphinxDirective):
+    """`{terms-count}`: how many terms there are, and of which kind."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a sentence."""
+        terms = list(ts.terms.registry.values())
+        sets = sum(term.indicator is True for term in terms)
+        convex = sum(term.convex is True for term in terms)
+        return self.parse_text_to_nodes(f"There are **{len(terms)} terms**: {sets} sets, {convex} of all are convex.")
+
+
+def row(name: str, cls: type) -> tuple[str, ...]:
+    """Return a row of the table."""
+    return f"{link(cls)}<br>`{name}`", escape(summary(cls)), kind(cls), capabilities(cls), escape(cost(cls))
+
+
+def heading(file: ModuleType) -> str:
+    """Return the first sentence of a file's docstring, up to a colon, without its full stop."""
+    return (file.__doc__ or "").partition("\n")[0].partition(":")[0].removesuffix(".")
 
 
 class OraclesTable(SphinxDirective):
@@ -49,11 +77,25 @@ def summary(cls: type) -> str:
     return " ".join(paragraph.split()).removesuffix(".")
 
 
+def kind(cls: type) -> str:
+    """Return in words whether it is a set or a function, and convex."""
+    example = cls.examples()[0][0]  # of a term made of terms, it depends on these
+    words = "set" if example.indicator else "function"
+    return words if example.convex else f"{words}, not convex"
+
+
 def capabilities(cls: type) -> str:
-    """Return "set" or "function", and the optional methods that the class has."""
-    kind = "set" if getattr(cls, "indicator", False) else "function"
-    convex = [] if getattr(cls, "convex", False) else ["not convex"]
-    return ", ".join([kind, *convex, *(f"`{name}`" for name in OPTIONAL if hasattr(cls, name))])
+    """Return the optional methods that the examples of the class have."""
+    examples = [term for term, _ in cls.examples()]
+    shown = [name for name in CAPABILITIES if name != "domain" and any(hasattr(term, name) for term in examples)]
+    finite = any(term.lipschitz(shape) < inf for term, shape in cls.examples())
+    words = ", ".join(f"`{name}`" for name in shown if name != "lipschitz" or finite)
+    return words + (f"; on the host: {escape(examples[0].host)}" if examples[0].host else "")
+
+
+def cost(cls: type) -> str:
+    """Return how the time of a proximal map grows."""
+    return cls.examples()[0][0].cost
 
 
 def escape(text: str) -> str:
@@ -66,5 +108,6 @@ def escape(text: str) -> str:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("terms-table", TermsTable)
+    app.add_directive("terms-count", TermsCount)
     app.add_directive("oracles-table", OraclesTable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -27,14 +27,7 @@ _copies: dict[int, dict[tuple, Array]] = {}  # by the id of the original, see `c
 
 
 def namespace(x: Array) -> ModuleType:
-    """Return the array API namespace of `x`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> namespace(np.zeros(2)).__name__
-    'numpy'
-    """
+    """Return the array API namespace of `x`."""
     # NumPy 2 follows the standard itself; the shortcut saves a look-up in every proximal map.
     if type(x) is np.ndarray:
         return np
@@ -45,14 +38,7 @@ def namespace(x: Array) -> ModuleType:
 
 
 def library(x: Array) -> str:
-    """Return the name of the library of `x`: numpy, torch, jax, ...
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> library(np.zeros(2))
-    'numpy'
-    """
+    """Return the name of the library of `x`: numpy, torch, jax, ..."""
     return namespace(x).__name__.removeprefix("array_api_compat.").partition(".")[0]
 
 
@@ -65,13 +51,7 @@ def kind_of(x: object) -> str:
 
 
 def as_floating(x: object) -> Array:
-    """Return `x` as a floating-point array; arrays of a known library keep library, device and floating dtype.
-
-    Examples
-    --------
-    >>> as_floating([1, 2]).dtype
-    dtype('float64')
-    """
+    """Return `x` as a floating-point array; arrays of a known library keep library, device and floating dtype."""
     array: Array = x if array_api_compat.is_array_api_obj(x) else np.asarray(x)  # pyright: ignore[reportAssignmentType]
     xp = namespace(array)
     if xp.isdtype(array.dtype, "real floating"):
@@ -80,6 +60,13 @@ def as_floating(x: object) -> Array:
         info = array_api_compat.array_namespace(array).__array_namespace_info__()
         return xp.astype(array, info.default_dtypes()["real floating"])
     raise TypeError(f"dtype {array.dtype}")
+
+
+def is_real_floating(x: object) -> bool:
+    """Say whether `x` is an array of real floating-point numbers, without asking for its library."""
+    dtype = getattr(x, "dtype", None)
+    kind = getattr(dtype, "kind", None)  # of NumPy's dtypes, which are JAX's too; PyTorch's say it in another way
+    return kind == "f" if kind is not None else getattr(dtype, "is_floating_point", False)
 
 
 def fresh_copy(x: Array) -> Array:
@@ -157,7 +144,8 @@ def total(x: Array, batch_ndim: int = 0) -> float:
         return x  # pyright: ignore[reportReturnType]
     # A product with ones: NumPy's sums along short axes are ten times slower.
     flat = xp.reshape(x, (*x.shape[:batch_ndim], prod(x.shape[batch_ndim:])))
-    return flat @ xp.ones(flat.shape[-1], dtype=x.dtype, device=device(x))
+    with np.errstate(invalid="ignore"):  # an infinite entry meets the zeros that fill up a register
+        return flat @ xp.ones(flat.shape[-1], dtype=x.dtype, device=device(x))
 
 
 def per_problem_dot(x: Array, y: Array, batch_ndim: int) -> Array:
@@ -198,14 +186,7 @@ def unchanged(gamma: float | Array, before: float | Array) -> bool:
 
 
 def dots(*pairs: tuple[Array, Array]) -> list[float]:
-    """Return the inner product of each pair as a Python float; a GPU hands all of them over at once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> dots((np.ones(2), np.ones(2)), (np.ones(2), np.zeros(2)))
-    [2.0, 0.0]
-    """
+    """Return the inner product of each pair as a Python float; a GPU hands all of them over at once."""
     if type(pairs[0][0]) is np.ndarray:
         return [float(vdot(x, y)) for x, y in pairs]
     xp = namespace(pairs[0][0])
@@ -264,6 +245,34 @@ def to_numpy(x: Array) -> np.ndarray:
 def on_host(x: Array) -> bool:
     """Say whether `x` is a NumPy array, whose numbers Python reads without waiting."""
     return type(x) is np.ndarray
+
+
+def readable(x: Array) -> bool:
+    """Say whether the numbers of `x` can be read at once: no GPU is waited for, and no compiler traces the program."""
+    if type(x) is np.ndarray:
+        return True
+    where = device(x)
+    if array_api_compat.is_torch_array(x):
+        torch = sys.modules["torch"]
+        mapped = torch._C._functorch.is_functorch_wrapped_tensor(x)
+        return where.type == "cpu" and not mapped and not torch.compiler.is_compiling()  # pyright: ignore
+    return where is not None and getattr(where, "platform", "cpu") == "cpu"
+
+
+def repeated(body: Callable[..., tuple[Array, ...]], state: tuple[Array, ...], steps: int) -> tuple[Array, ...]:
+    """Return the state after some steps, of arrays whose shapes and dtypes stay; JAX's compiler sees one of them."""
+    if device(state[0]) is None and library(state[0]) == "jax":
+        return sys.modules["jax"].lax.fori_loop(0, steps, lambda _, now: body(*now), state)
+    for _ in range(steps):
+        state = body(*state)
+    return state
+
+
+def without_history(x: Array) -> Array:
+    """Return `x` as a constant for automatic differentiation."""
+    if array_api_compat.is_torch_array(x):
+        return x.detach()  # pyright: ignore
+    return sys.modules["jax"].lax.stop_gradient(x) if library(x) == "jax" else x
 
 
 def to_host(*columns: Array) -> np.ndarray:

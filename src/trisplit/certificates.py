@@ -19,7 +19,7 @@ from trisplit.errors import InputError
 from trisplit.problem import Problem, Term, is_indicator
 from trisplit.result import Certificate
 from trisplit.terms import JointOracle
-from trisplit.terms.base import Shape
+from trisplit.terms.checks import Shape
 
 
 def stationarity_at(problem: Problem, z: Array, x: Array) -> float:

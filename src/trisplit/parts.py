@@ -8,7 +8,8 @@ import numpy as np
 
 from trisplit.arrays import Array, as_host, namespace
 from trisplit.errors import InputError
-from trisplit.terms.base import Batchable, Shape
+from trisplit.terms.base import BaseTerm
+from trisplit.terms.checks import Shape
 
 
 @runtime_checkable
@@ -172,4 +173,4 @@ def select(term: Term, members: tuple[Array, ...], shape: Shape) -> Term | None:
     own = getattr(term, "select", None)
     if own is not None:
         return own(members)
-    return term.select_rows(members, shape) if isinstance(term, Batchable) else None
+    return term.select_rows(members, shape) if isinstance(term, BaseTerm) else None

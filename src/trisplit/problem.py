@@ -17,7 +17,7 @@ from trisplit.arrays import Array, all_finite, finite_or, kind_of, misfits, name
 from trisplit.errors import InputError
 from trisplit.parts import CountedTerm, Counts, Function, Smooth, Term, Uncounted, ValueAndGrad, batched, select
 from trisplit.terms import JointOracle, Zero, find_joint_oracle
-from trisplit.terms.base import Shape
+from trisplit.terms.checks import Shape
 
 
 def is_indicator(term: Term) -> bool:

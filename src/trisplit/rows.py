@@ -30,7 +30,7 @@ from trisplit.arrays import (
 from trisplit.certificates import certify, objective, point, recompute
 from trisplit.errors import InputError
 from trisplit.problem import Problem
-from trisplit.terms.base import Shape
+from trisplit.terms.checks import Shape
 
 
 class Numbers(NamedTuple):

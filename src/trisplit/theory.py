@@ -18,7 +18,7 @@ from trisplit.problem import Problem, Term, diameter, fits, is_finite, is_indica
 from trisplit.result import Guarantee
 from trisplit.steps.constant import Constant
 from trisplit.steps.theory import Theory
-from trisplit.terms.base import Shape
+from trisplit.terms.checks import Shape
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem

@@ -25,7 +25,7 @@ def common(record):
     assert record["version"] == trisplit.__version__
     assert record["machine"]["cores"] > 0
     assert record["versions"]["numpy"]
-    assert set(machine.PEERS) <= set(record["versions"])
+    assert set(machine.PEERS.values()) <= set(record["versions"])
     assert record["settings"]["threads"] == 1
 
 
@@ -97,7 +97,7 @@ def test_a_missing_peer_is_named_with_the_remedy(tmp_path, monkeypatch, capsys):
 
 
 def test_without_any_peer_trisplit_is_measured_alone(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(machine, "missing", lambda: list(machine.PEERS))
+    monkeypatch.setattr(machine, "missing", lambda: list(machine.PEERS.values()))
     monkeypatch.setattr(overhead, "QUICK_SIZES", {10: 20})
     monkeypatch.setattr(core, "QUICK_PROBLEMS", core.QUICK_PROBLEMS[:1])
     for name in ("overhead", "core"):

@@ -20,7 +20,17 @@ from trisplit.cli import commands
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {path.relative_to(ROOT).as_posix(): path for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])}
-GUIDES = ("index", "quickstart", "bring-your-own-f", "certificates", "steps", "terms", "qap", "relax-and-round")
+GUIDES = (
+    "index",
+    "quickstart",
+    "bring-your-own-f",
+    "certificates",
+    "steps",
+    "terms",
+    "own-term",
+    "qap",
+    "relax-and-round",
+)
 WITH_EXAMPLES = ["README.md", "CONTRIBUTING.md", *(f"docs/{page}.md" for page in (*GUIDES, "mathematics"))]
 
 FENCE = re.compile(r"^(?P<marks>`{3,}|~{3,})(?P<language>\S*)")

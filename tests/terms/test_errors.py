@@ -42,7 +42,7 @@ NOT_A_SIZE = [*NOT_A_NUMBER, inf, -1.0, np.array([1.0, 2.0])]
 
 
 @pytest.mark.parametrize("bad", NOT_A_SIZE)
-@pytest.mark.parametrize("term", [SquaredL2, NuclearNorm, TotalVariation])
+@pytest.mark.parametrize("term", [SquaredL2, NuclearNorm])
 def test_weights_are_finite_and_not_negative(term, bad):
     refused(["`weight`"], term, bad)
     assert term(0).weight == 0.0

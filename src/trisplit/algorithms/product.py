@@ -17,7 +17,7 @@ from trisplit.algorithms.tos import tos
 from trisplit.arrays import Array, namespace
 from trisplit.problem import CountedTerm, Function, Problem, Term, Uncounted
 from trisplit.steps import StepRule
-from trisplit.terms.base import Shape
+from trisplit.terms.checks import Shape
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,9 @@ work is O(n) whatever the numbers are, and no number can make a loop endless.
 Here a knot holds its place and the jump of the slope, a whole number. Heights are counted from the ends of the
 function, where they are known; sums over the whole line, in which small numbers would drown, do not occur.
 
+The same holds if rises and falls cost differently, from jump to jump: m_k is cut off at -fall_k and rise_k. This
+covers weighted total variation and nearly isotonic regression (rises are free).
+
 N. A. Johnson (2013), A dynamic programming algorithm for the fused lasso and L0-segmentation, Journal of
 Computational and Graphical Statistics 22.
 """
@@ -129,3 +132,91 @@ def prox_lines(x: np.ndarray, lams: np.ndarray, out: np.ndarray) -> None:
                 for k in range(n):
                     for j in range(together):
                         out[i, k, first + j] = lines[j, k]
+
+
+@compiled()
+def solve_chain(
+    y: np.ndarray, fall: np.ndarray, rise: np.ndarray, lo: np.ndarray, hi: np.ndarray, t: np.ndarray, jump: np.ndarray
+) -> None:
+    """Overwrite the line `y` by its proximal point if a rise from k to k+1 costs rise[k] and a fall costs fall[k].
+
+    Both are as long as y and end with 0: after the last entry, m is cut off where it is 0. Else this is `solve`.
+    """
+    n = y.size
+    left, right = n - 1, n
+    low, high = y[0] - fall[0], y[0] + rise[0]
+    up, down = 1.0, 1.0
+    t[left], jump[left], t[right], jump[right] = low, up, high, -down
+    lo[0], hi[0] = low, high
+    for k in range(1, n):
+        v = y[k]
+        deeper, higher = fall[k] - fall[k - 1], rise[k] - rise[k - 1]
+        above, below = low - v + deeper, high - v - higher
+        i = left
+        if above >= 0.0:
+            low, up = v - deeper, 1.0
+        else:
+            i, up = left + 1, up + 1.0
+            low -= above * (1.0 / up)
+            if low >= t[i]:
+                while i <= right:
+                    ahead = above + up * (t[i] - t[i - 1])
+                    if ahead > 0.0:
+                        break
+                    i, up, above = i + 1, up + jump[i], ahead
+                low = t[i - 1] - above * (1.0 / up) if i <= right else v - rise[k - 1] - fall[k]
+        j = right
+        if below <= 0.0 or i > right:
+            high, down = v + higher, 1.0
+        else:
+            j, down = right - 1, down + 1.0
+            high -= below * (1.0 / down)
+            if high <= t[j]:
+                while j >= i:
+                    ahead = below - down * (t[j + 1] - t[j])
+                    if ahead < 0.0:
+                        break
+                    j, down, below = j - 1, down - jump[j], ahead
+                if j >= i:
+                    high = t[j + 1] - below * (1.0 / down)
+                else:
+                    high, down = low + (fall[k] + rise[k]) / up, up
+        left, right = i - 1, j + 1
+        t[left], jump[left], t[right], jump[right] = low, up, high, -down
+        lo[k], hi[k] = low, high
+    p = y[n - 1] = lo[n - 1]
+    for k in range(n - 2, -1, -1):
+        p = y[k] = min(max(p, lo[k]), hi[k])
+
+
+@compiled(
+    "void(Array(f4, 3, 'C', readonly=True), f8[::1], Array(f8, 2, 'C', readonly=True), b1, f4[:, :, ::1])",
+    "void(Array(f8, 3, 'C', readonly=True), f8[::1], Array(f8, 2, 'C', readonly=True), b1, f8[:, :, ::1])",
+)
+def prox_chains(x: np.ndarray, lams: np.ndarray, weights: np.ndarray, free: bool, out: np.ndarray) -> None:
+    """Write the proximal points of the lines x[i, :, j] into `out`; a line with NaN or infinity becomes NaN.
+
+    The jumps of a line cost lams[i] times a row of `weights`, of which there is one for all lines, or one for each
+    line. If rises are `free`, only falls cost.
+    """
+    count, n, width = x.shape
+    y, fall, rise = np.empty(n), np.empty(n), np.empty(n)
+    lo, hi, t, jump = np.empty(n), np.empty(n), np.empty(2 * n), np.empty(2 * n)
+    fall[n - 1] = rise[n - 1] = 0.0
+    for i in range(count):
+        for j in range(width):
+            for k in range(n):
+                y[k] = x[i, k, j]
+            row = weights[i * width + j if weights.shape[0] > 1 else 0]
+            # The sums of p lie between the convex minorant and the concave majorant of those of y: no more is ever
+            # paid for than twice the spread, and with a huge cost, sums would keep its digits alone.
+            total = spread(y)
+            for k in range(n - 1):
+                fall[k] = min(lams[i] * row[k], 2.0 * total) if row[k] > 0.0 else 0.0  # not infinity times 0
+                rise[k] = 0.0 if free else fall[k]
+            if not total < np.inf or lams[i] != lams[i]:
+                y[:] = np.nan
+            elif total > 0.0:
+                solve_chain(y, fall, rise, lo, hi, t, jump)
+            for k in range(n):
+                out[i, k, j] = y[k]

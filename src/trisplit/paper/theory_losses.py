@@ -15,7 +15,8 @@ from math import prod, sqrt
 import numpy as np
 
 from trisplit.arrays import Array, total
-from trisplit.terms.base import Batchable, Shape, zero_where
+from trisplit.terms.base import BaseTerm, zero_where
+from trisplit.terms.checks import Shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +113,7 @@ class Minibatch:
 
 
 @dataclass(frozen=True)
-class BoxedL1(Batchable):
+class BoxedL1(BaseTerm):
     """weight ||x||_1 on the box [-1, 1]^n, infinite elsewhere: Lipschitz on a bounded domain, as Theorem 1 wants g.
 
     prox(x, gamma) is the soft threshold moved into the box: both act entry by entry, and 0 lies in the box.

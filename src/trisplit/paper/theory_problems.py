@@ -17,7 +17,7 @@ from trisplit.arrays import Array
 from trisplit.paper.theory_losses import BoxedL1, LogLoss, Loss, Minibatch, Quadratic
 from trisplit.problem import Problem, Term, batched, diameter, lipschitz
 from trisplit.terms import L1, Affine, Box, L2Ball, Simplex, UnitSums, assignment, find_joint_oracle
-from trisplit.terms.base import Shape
+from trisplit.terms.checks import Shape
 
 STARTS, RUNS = 8, 16  # starting points in a deterministic theorem; independent runs for an expectation
 VECTOR, MATRIX = (20,), (5, 5)

@@ -16,11 +16,11 @@ import numpy as np
 
 from trisplit.arrays import Array, from_numpy, namespace, smaller, to_numpy
 from trisplit.errors import InputError
-from trisplit.terms.base import Shape, like
-from trisplit.terms.box import Box, NonNegative
-from trisplit.terms.norms import L1, Zero
-from trisplit.terms.simplex import Simplex
-from trisplit.terms.sums import UnitSums
+from trisplit.terms.checks import Shape, like
+from trisplit.terms.norms.l1 import L1, Zero
+from trisplit.terms.sets.box import Box, NonNegative
+from trisplit.terms.sets.simplex import Simplex
+from trisplit.terms.sets.sums import UnitSums
 
 if TYPE_CHECKING:
     from trisplit.problem import Term

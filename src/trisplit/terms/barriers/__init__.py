@@ -1,0 +1,1 @@
+"""Barriers, entropies, activation functions and perspectives."""

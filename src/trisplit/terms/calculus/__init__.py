@@ -1,0 +1,1 @@
+"""Terms made of terms."""

@@ -1,0 +1,1 @@
+"""Functions and sets of matrices."""

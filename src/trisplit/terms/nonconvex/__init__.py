@@ -1,0 +1,1 @@
+"""Penalties and sets that are not convex."""

@@ -1,0 +1,1 @@
+"""Norms, penalties and losses."""

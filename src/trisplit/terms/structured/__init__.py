@@ -1,0 +1,1 @@
+"""Groups, order and neighbourhood."""
