@@ -114,8 +114,8 @@ class LevelSet(ConvexSet):
         log_s = log_s - xp.clip(change, -h, h)
         moved = term.prox(rows, column(xp.exp(log_s), rows))  # pyright: ignore[reportArgumentType]
         # After the longest step the term is at its minimum, unless x was too far away for that.
-        if readable(x) and x.size and float(xp.max(xp.abs(x))) < LARGEST:
-            above = excess(far * ones)
+        if readable(x) and not any_true(xp.abs(x) >= LARGEST):
+            above = without_history(excess(far * ones))
             if any_true(~inside & (above > 1e-6 * (1.0 + abs(self.level)))):  # pyright: ignore[reportArgumentType]
                 least = self.level + float(xp.max(above))
                 raise InputError(f"`level` is {self.level} but the term is at least {least:.4g}; choose a larger one")

@@ -1,6 +1,7 @@
 """Matrices with given row sums, column sums, or both: the affine hull of a transport polytope."""
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -37,7 +38,7 @@ def sums_like(value: float | Array, count: int, x: Array, name: str) -> float | 
 def finite_where_small(miss: Array, u: Array, value: float, batch_ndim: int) -> float:
     """Return `value` where `miss`, a part of `u`, is no more than rounding, else infinity."""
     size = 1.0 + safe_norm(u, batch_ndim)
-    small = safe_norm(miss, batch_ndim) <= UNITS * eps(u) * size * max(np.prod(u.shape[batch_ndim:]), 1) ** 0.5
+    small = safe_norm(miss, batch_ndim) <= UNITS * eps(u) * size * max(prod(u.shape[batch_ndim:]), 1) ** 0.5
     if not batch_ndim:
         return value if small else np.inf
     xp = namespace(u)
