@@ -34,6 +34,7 @@ from trisplit.terms import (
     TotalVariation,
     Trace,
 )
+from trisplit.terms.matrix import spectra
 
 
 @pytest.mark.parametrize("shape", [(80, 80), (120, 70), (70, 150)])
@@ -155,3 +156,16 @@ def test_bad_parameters_are_named(name, make):
 def test_shapes_that_do_not_fit_are_refused(term, shape):
     with pytest.raises(InputError, match=r"shape"):
         term.prox(np.zeros(shape), 1.0)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-300, 1.0, 1e300])
+def test_huge_and_tiny_matrices_are_brought_into_range_where_the_library_does_not(size, monkeypatch):
+    """As on GPUs, whose libraries return NaN for singular values of such matrices."""
+    x = size * np.random.default_rng(0).normal(size=(2, 4, 3))
+    expected = NuclearNorm(0.1 * size).batched().prox(x, 1.0)
+    monkeypatch.setattr(spectra, "readable", lambda x: False)
+    scaled, scale = spectra.in_range(x)
+    assert np.all(np.abs(scaled) < 1e100)
+    assert np.all((np.abs(scaled).max(axis=(1, 2)) > 1e-100) | (size == 0))
+    np.testing.assert_allclose(scaled * scale[..., None], x, rtol=1e-15)
+    np.testing.assert_allclose(NuclearNorm(0.1 * size).batched().prox(x, 1.0), expected, rtol=1e-10, atol=1e-13 * size)

@@ -20,7 +20,7 @@ from math import inf, prod
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, namespace, positive_part, total
+from trisplit.arrays import Array, eps, namespace, positive_part, readable, total, without_history
 from trisplit.terms.blocks import Matrices, SquareMatrices
 from trisplit.terms.numbers import safe_norm
 
@@ -60,14 +60,20 @@ class SingularValues(Spectrum):
 
     def spectrum(self, x: Array) -> Array:
         """Return the singular values."""
-        return self.guarded(x, namespace(x).linalg.svdvals, 1)
+
+        def compute(x: Array) -> Array:
+            x, scale = in_range(x)
+            return namespace(x).linalg.svdvals(x) * scale
+
+        return self.guarded(x, compute, 1)
 
     def with_spectrum(self, x: Array, move: Move) -> Array:
         """Return U diag(move(s)) V'."""
 
         def compute(x: Array) -> Array:
+            x, scale = in_range(x)
             left, sizes, right = namespace(x).linalg.svd(x, full_matrices=False)
-            return (left * move(sizes)[..., None, :]) @ right
+            return (left * move(sizes * scale)[..., None, :]) @ right
 
         return self.guarded(x, compute, 2)
 
@@ -93,6 +99,20 @@ class Eigenvalues(SquareMatrices, Spectrum):
         k = self.batch_ndim
         rounding = 100 * self.accuracy * eps(x) * safe_norm(x, k) * prod(x.shape[k:]) ** 0.5
         return safe_norm(x - symmetric_part(x), k) > rounding
+
+
+def in_range(x: Array) -> tuple[Array, float | Array]:
+    """Return matrices without huge or tiny entries, and the factors that make them `x` again.
+
+    LAPACK scales matrices itself; the libraries of GPUs do not, and return NaN.
+    """
+    if readable(x) or 0 in x.shape:
+        return x, 1.0
+    xp, most = namespace(x), float(namespace(x).finfo(x.dtype).max) ** 0.25
+    size = without_history(xp.max(xp.abs(x), axis=(-2, -1), keepdims=True))
+    extreme = ((size < 1 / most) | (size > most)) & (size > 0) & xp.isfinite(size)
+    scale = xp.where(extreme, size, xp.ones_like(size))
+    return x / scale, scale[..., 0]
 
 
 def symmetric_part(x: Array) -> Array:
