@@ -38,6 +38,20 @@ def test_nan_is_refused_when_a_term_is_made(name):
 
 
 @pytest.mark.parametrize("name", registry)
+def test_what_is_neither_true_nor_false_is_refused(name):
+    for term, _ in registry[name].examples():
+        for item in fields(term):
+            if item.init and isinstance(getattr(term, item.name), bool):
+                refused(item.name, term, "no")
+
+
+@pytest.mark.parametrize("bad", [-1, 1.0, "one", None])
+def test_axes_of_a_batch_are_counted(bad):
+    with pytest.raises(InputError, match="`batch_ndim`"):
+        registry["l1"]().batched(bad)
+
+
+@pytest.mark.parametrize("name", registry)
 def test_weights_are_not_negative(name):
     for term, _ in registry[name].examples():
         for item in fields(term):

@@ -2,11 +2,16 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose
 
 from trisplit.errors import InputError
 from trisplit.terms import (
     L1,
     Box,
+    Entropy,
     EpigraphAbs,
     EpigraphDistance,
     EpigraphL2,
@@ -14,10 +19,13 @@ from trisplit.terms import (
     EpigraphSquare,
     EpigraphSupport,
     ExponentialCone,
+    Huber,
     KullbackLeiblerLevelSet,
     L2Ball,
     LevelSet,
+    Perspective,
     PerspectiveHuber,
+    PerspectiveSquare,
     PowerCone,
     RotatedCone,
     SecondOrderCone,
@@ -123,3 +131,44 @@ def test_bad_parameters_are_named(name, make):
 def test_vectors_of_a_wrong_length_are_refused(term):
     with pytest.raises(InputError, match=f"{type(term).__name__} needs vectors.*`axis`"):
         term.project(np.ones((1, 4)))
+
+
+@settings(deadline=None, max_examples=60)
+@given(x=arrays(float, 4, elements=st.floats(-10.0, 10.0)), gamma=st.sampled_from([1e-3, 0.4, 1.0, 30.0]))
+def test_the_general_perspective_is_the_special_one(x, gamma):
+    """Those of a square, of Huber's function of one entry, and of a norm, which does not feel its scale."""
+    close = {"rtol": 1e-7, "atol": 1e-7}
+    square = Perspective(SquaredL2(2.0))
+    assert_allclose(square.prox(x, gamma), PerspectiveSquare().prox(x, gamma), **close)
+    assert_allclose(Perspective(Huber()).prox(x[2:], gamma), PerspectiveHuber().prox(x[2:], gamma), **close)
+    norm = np.append(L1(0.7).prox(x[:-1], gamma), max(x[-1], 0.0))
+    assert_allclose(Perspective(L1(0.7)).prox(x, gamma), norm, **close)
+    for term, other in ((square, PerspectiveSquare()), (Perspective(L1(0.7)), None)):
+        at = term.prox(x, gamma)
+        assert_allclose(term.value(at), other.value(at) if other else 0.7 * np.abs(at[:-1]).sum(), **close)
+
+
+def test_a_perspective_at_scale_zero_is_its_limit():
+    assert Perspective(SquaredL2()).value(np.array([1.0, 0.0])) == np.inf
+    assert Perspective(SquaredL2()).value(np.array([0.0, 0.0])) == 0.0
+    assert_allclose(Perspective(Huber()).value(np.array([-3.0, 0.0])), 3.0)
+    assert Perspective(Huber()).value(np.array([1.0, -1e-9])) == np.inf
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    x=arrays(float, 3, elements=st.floats(-10.0, 10.0)),
+    other=arrays(float, 3, elements=st.floats(0.01, 10.0)),
+    gamma=st.sampled_from([1e-3, 1.0, 30.0]),
+)
+def test_the_perspective_of_a_barrier(x, other, gamma):
+    """No other point has a smaller sum of y log(y / xi) and the distance."""
+    term = Perspective(Entropy())
+    p = term.prox(x, gamma)
+
+    def objective(y):
+        return gamma * term.value(y) + np.sum((y - x) ** 2) / 2
+
+    assert_allclose(term.value(other), np.sum(other[:2] * np.log(other[:2] / other[2])), rtol=1e-12)
+    for step in (1e-6, 1e-3, 0.1, 1.0):
+        assert objective(p) <= objective(p + step * (other - p)) + 1e-9 * (1 + abs(objective(p)))

@@ -34,6 +34,7 @@ from trisplit.terms.calculus.compositions import *  # noqa: F403
 from trisplit.terms.calculus.conjugates import *  # noqa: F403
 from trisplit.terms.calculus.distances import *  # noqa: F403
 from trisplit.terms.calculus.multiples import *  # noqa: F403
+from trisplit.terms.calculus.perspectives import *  # noqa: F403
 from trisplit.terms.calculus.rearrangements import *  # noqa: F403
 from trisplit.terms.divergences.from_data import *  # noqa: F403
 from trisplit.terms.divergences.pairs import *  # noqa: F403
@@ -101,7 +102,7 @@ KINDS = {
         "box balls l1_balls simplex simplices affine flat polyhedra sums transport cones "
         "exponential_cone epigraphs curved_epigraphs epigraph_distance level_sets"
     ),
-    "calculus": "conjugates multiples distances combinations compositions rearrangements",
+    "calculus": "conjugates multiples distances combinations compositions rearrangements perspectives",
 }
 FILES: tuple[ModuleType, ...] = tuple(
     import_module(f"trisplit.terms.{kind}.{file}") for kind, files in KINDS.items() for file in files.split()

@@ -17,7 +17,7 @@ import numpy as np
 from trisplit.arrays import Array, as_host, device, eps, namespace
 from trisplit.errors import InputError
 from trisplit.terms.arguments import of_floats, prox_of_floats
-from trisplit.terms.checks import Shape
+from trisplit.terms.checks import Shape, whole
 from trisplit.terms.numbers import safe_norm
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class BaseTerm:
 
     def batched(self, batch_ndim: int) -> Self:
         """Return this term for arrays whose first `batch_ndim` axes count independent problems."""
+        batch_ndim = whole(batch_ndim, "batch_ndim", least=0)
         own = {name: _each(getattr(self, name), lambda term: term.batched(batch_ndim)) for name in self.parts}
         return self._with({"batch_ndim": batch_ndim, **own})
 

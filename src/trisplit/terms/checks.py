@@ -47,6 +47,13 @@ def whole(value: object, name: str, least: int = 1) -> int:
     return number
 
 
+def yes_or_no(value: object, name: str) -> bool:
+    """Return `value` if it is True or False, Python's or NumPy's."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"`{name}` must be True or False, got {_brief(value)}; choose one of them")
+    return bool(value)
+
+
 def axis_or_none(value: object) -> int | None:
     """Return `axis` as an int, or None for the whole array."""
     try:

@@ -1,4 +1,4 @@
-"""Perspectives of convex functions: f(y, xi) = xi phi(y / xi) for xi > 0, and its limit for xi = 0.
+"""Perspectives of functions of a norm: f(y, xi) = xi phi(y / xi) for xi > 0, and its limit for xi = 0.
 
 The scale xi is the last entry of a vector. The conjugate of f is the indicator of {(u, mu) : phi*(u) + mu <= 0}, hence
 prox(x, gamma) = x - gamma (projection of x / gamma onto this set). All phi here depend on ||y|| alone, so that y keeps
@@ -24,7 +24,7 @@ from trisplit.terms.sets.equations import cubic_root
 __all__ = ["PerspectiveHuber", "PerspectiveSqrt", "PerspectiveSquare", "PerspectiveVapnik"]
 
 
-class Perspective(LinesOf, ConvexFunction):
+class RadialPerspective(LinesOf, ConvexFunction):
     """The perspective of weight * phi(||y||); a subclass knows what happens in the plane of ||y|| and xi."""
 
     weight: float
@@ -90,7 +90,7 @@ class LastNonNegative(LinesOf, ConvexSet):
 
 
 @dataclass(frozen=True)
-class PerspectiveSquare(Perspective):
+class PerspectiveSquare(RadialPerspective):
     """The perspective of the square, weight ||y||_2^2 / xi for xi > 0, and 0 at 0; xi is the last entry of a vector.
 
     With g = gamma weight, prox(y, xi) = 0 if ||y||^2 <= -4 g xi, and else (y / ||y|| r q, q) with q = xi + g r^2 and
@@ -137,7 +137,7 @@ class PerspectiveSquare(Perspective):
 
 
 @dataclass(frozen=True)
-class PerspectiveHuber(Perspective):
+class PerspectiveHuber(RadialPerspective):
     """The perspective of Huber's function, weight (||y||^2 / (2 xi) or radius ||y|| - radius^2 xi / 2), xi >= 0.
 
     The first where ||y||_2 <= radius xi; xi is the last entry of a vector. With g = gamma weight, prox(y, xi) shortens
@@ -198,7 +198,7 @@ class PerspectiveHuber(Perspective):
 
 
 @dataclass(frozen=True)
-class PerspectiveVapnik(Perspective):
+class PerspectiveVapnik(RadialPerspective):
     """The perspective of Vapnik's loss, weight max(||y||_2 - epsilon xi, 0) for xi >= 0; xi is the last entry.
 
     With g = gamma weight, prox(y, xi) shortens y by g and adds g epsilon to xi, cut off at 0, if the value stays
@@ -259,7 +259,7 @@ class PerspectiveVapnik(Perspective):
 
 
 @dataclass(frozen=True)
-class PerspectiveSqrt(Perspective):
+class PerspectiveSqrt(RadialPerspective):
     """The perspective of -sqrt(1 - ||y||^2), which is -weight sqrt(xi^2 - ||y||_2^2) for ||y|| <= xi; xi is last.
 
     With g = gamma weight, prox(y, xi) = 0 if xi + sqrt(g^2 + ||y||^2) <= 0, and else (y / ||y|| q t / sqrt(1 + t^2), q)

@@ -6,22 +6,20 @@ falls as s grows.
 H. H. Bauschke, P. L. Combettes (2017), Convex analysis and monotone operator theory in Hilbert spaces, section 29.5.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, log
 
 import numpy as np
 
-from trisplit.arrays import Array, any_true, column, eps, namespace, readable, repeated, without_history
+from trisplit.arrays import Array, any_true, column, namespace, readable, without_history
 from trisplit.errors import InputError
 from trisplit.terms.base import BaseTerm, ConvexSet, zero_where
 from trisplit.terms.blocks import Lines, mapped
 from trisplit.terms.checks import Shape, axis_or_none, like, nonnegative, parameter, positive
-from trisplit.terms.roots import increasing_root
+from trisplit.terms.roots import falling_root_of_logarithm, increasing_root, largest_logarithm
 
 __all__ = ["KullbackLeiblerLevelSet", "LevelSet"]
 
-ROUNDS = 33  # of three steps each
 LARGEST = 1e15  # entries up to which a set is known to be empty
 
 
@@ -29,9 +27,9 @@ LARGEST = 1e15  # entries up to which a set is known to be empty
 class LevelSet(ConvexSet):
     """Indicator of the level set of a convex term g, {x : g(x) <= level}.
 
-    prox(x) is that of g with a step s such that its value is the level. log(s) is found by bisection and regula falsi,
-    some sixty proximal maps of g, outside of NumPy always a hundred. If the level lies below all values of g, the set
-    is empty and the result means nothing; if it is the least value, the result is a rough one.
+    prox(x) is that of g with a step s such that its value is the level. log(s) is found by interpolation and bisection,
+    some twenty proximal maps of g, under a compiler or on a GPU a hundred. If the level lies below all values of g, the
+    set is empty and the result means nothing; if it is the least value, the result is a rough one.
 
     Parameters
     ----------
@@ -104,14 +102,8 @@ class LevelSet(ConvexSet):
         before = term.value(rows)
         ones = xp.ones_like(before)  # pyright: ignore[reportArgumentType]
         inside = before <= self.level
-        far = 0.97 * log(float(xp.finfo(x.dtype).max))
-        log_s = falling_root(excess, -far * ones, far * ones)
-        # A last step of Newton's, by differences: it carries the derivative, which bisection knows nothing of
-        h = 8 * eps(x) ** 0.5
-        slope = (excess(log_s + h) - excess(log_s - h)) / (2 * h)
-        steep = slope < 0
-        change = xp.where(steep, excess(log_s), 0.0 * ones) / xp.where(steep, slope, ones)
-        log_s = log_s - xp.clip(change, -h, h)
+        far = largest_logarithm(x)
+        log_s = falling_root_of_logarithm(excess, ones, far)
         moved = term.prox(rows, column(xp.exp(log_s), rows))  # pyright: ignore[reportArgumentType]
         # After the longest step the term is at its minimum, unless x was too far away for that.
         if readable(x) and not any_true(xp.abs(x) >= LARGEST):
@@ -127,43 +119,6 @@ class LevelSet(ConvexSet):
         from trisplit.terms.norms.l1 import L1, SquaredL2
 
         return [(cls(L1(0.7), 0.5), (4,)), (cls(SquaredL2(), 2.0), (2, 2))]
-
-
-def falling_root(F: Callable[[Array], Array], lo: Array, hi: Array) -> Array:
-    """Return where a falling function passes 0, entry by entry, or an end if it does not.
-
-    Two steps of bisection and one of regula falsi (with the Illinois weights) in turn. Where numbers can be read, they
-    end when nothing moves; elsewhere their number is fixed. The root is a constant for derivatives.
-    """
-    xp = namespace(lo)
-    F_lo, F_hi = F(lo), F(hi)
-    one, none = xp.ones_like(lo), xp.zeros_like(lo)
-    end = xp.where(F_lo <= 0, lo, hi)
-    trivial = (F_lo <= 0) | (F_hi >= 0)
-
-    def round_of_steps(lo: Array, hi: Array, F_lo: Array, F_hi: Array) -> tuple[Array, ...]:
-        for step in range(3):
-            gap = F_lo - F_hi
-            good = xp.isfinite(gap) & (gap > 0) & (step == 2)
-            secant = lo + (hi - lo) * (xp.where(good, F_lo, none) / xp.where(good, gap, one))
-            t = xp.where(good & (secant > lo) & (secant < hi), secant, lo + (hi - lo) / 2)
-            F_t = F(t)
-            above = F_t > 0
-            stay_hi, stay_lo = above & (F_hi < 0), ~above & (F_lo > 0)
-            F_hi = xp.where(above, xp.where(stay_hi, F_hi / 2, F_hi), F_t)
-            F_lo = xp.where(above, F_t, xp.where(stay_lo, F_lo / 2, F_lo))
-            lo, hi = xp.where(above, t, lo), xp.where(above, hi, t)
-        return lo, hi, F_lo, F_hi
-
-    state = lo, hi, F_lo, F_hi
-    if readable(lo):
-        for _ in range(ROUNDS):
-            lo, hi, *_ = state = round_of_steps(*state)
-            if not any_true(~trivial & (hi - lo > 4 * eps(lo) * (1.0 + xp.abs(lo)))):
-                break
-    else:
-        state = repeated(round_of_steps, state, ROUNDS)
-    return without_history(xp.where(trivial, end, state[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +201,7 @@ class KullbackLeiblerLevelSet(Lines, ConvexSet):
 
         nonnegative_ = xp.all(v >= 0, axis=-1, keepdims=True)
         inside = nonnegative_ & (divergence(xp.clip(v, 0.0, None)) <= self.level)
-        far = 0.97 * log(float(xp.finfo(v.dtype).max)) - abs(log(alpha))
+        far = largest_logarithm(v) - abs(log(alpha))
         ends = xp.ones_like(v[..., :1])
         log_s = increasing_root(F, -far * ends, far * ends, 0.0 * ends)
         return xp.where(inside, v, step(xp.exp(log_s))[0])

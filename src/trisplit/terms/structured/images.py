@@ -9,7 +9,7 @@ from trisplit.arrays import Array, as_host, namespace, total
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexFunction
 from trisplit.terms.blocks import on_the_host
-from trisplit.terms.checks import Shape, nonnegative_weight
+from trisplit.terms.checks import Shape, nonnegative_weight, yes_or_no
 from trisplit.terms.numbers import row_norms
 from trisplit.terms.structured.interior import primal_dual
 
@@ -62,7 +62,7 @@ class ImageTotalVariation(ConvexFunction):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", nonnegative_weight(self.weight))
-        object.__setattr__(self, "isotropic", bool(self.isotropic))
+        object.__setattr__(self, "isotropic", yes_or_no(self.isotropic, "isotropic"))
 
     def value(self, x: Array) -> float:
         """Return weight times the sum of the norms of the differences."""

@@ -8,7 +8,7 @@ import numpy as np
 from trisplit.arrays import Array, eps, namespace, norm, scalar, total
 from trisplit.terms.base import ConvexFunction, ConvexSet
 from trisplit.terms.blocks import Lines, mapped
-from trisplit.terms.checks import Shape, axis_or_none, nonnegative_weight
+from trisplit.terms.checks import Shape, axis_or_none, nonnegative_weight, yes_or_no
 from trisplit.terms.numbers import row_norms
 from trisplit.terms.structured.isotonic import isotonic
 from trisplit.terms.structured.total_variation import Jumps, TotalVariation, zero_inside
@@ -118,7 +118,7 @@ class NearlyIsotonic(Jumps):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "increasing", bool(self.increasing))
+        object.__setattr__(self, "increasing", yes_or_no(self.increasing, "increasing"))
 
     @property
     def forward(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -174,7 +174,7 @@ class Isotonic(Lines, ConvexSet):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", axis_or_none(self.axis))
-        object.__setattr__(self, "increasing", bool(self.increasing))
+        object.__setattr__(self, "increasing", yes_or_no(self.increasing, "increasing"))
 
     @mapped
     def project(self, v: Array) -> Array:
