@@ -1,6 +1,9 @@
 """trisplit: minimise f(x) + g(x) + h(x), f smooth and possibly nonconvex, with a certificate."""
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from trisplit import algorithms, certificates, qap, steps, terms, theory
 from trisplit.algorithms.product import product
@@ -10,6 +13,18 @@ from trisplit.errors import InputError
 from trisplit.problem import Problem, Smooth, Term
 from trisplit.result import BatchResult, Certificate, Guarantee, Result, Status, Trace
 from trisplit.solve import minimize
+
+if TYPE_CHECKING:
+    from trisplit import losses
+
+LATER = ("losses",)  # rooms that need more of SciPy or other libraries, imported when they are first named
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in LATER:
+        return import_module(f"trisplit.{name}")
+    raise AttributeError(f"module 'trisplit' has no attribute {name!r}")
+
 
 try:
     __version__ = version("trisplit")
@@ -31,6 +46,7 @@ __all__ = [
     "Trace",
     "algorithms",
     "certificates",
+    "losses",
     "minimize",
     "product",
     "qap",

@@ -1,0 +1,75 @@
+"""What all losses share.
+
+A loss is a smooth function f(x), convex or not. Most are means over samples, f = (f_1 + ... + f_n) / n, whose gradient
+can be estimated from some of them: that is what `trisplit.gradients` needs.
+"""
+
+from typing import ClassVar, Self
+
+import numpy as np
+
+from trisplit.arrays import Array, namespace
+from trisplit.errors import InputError
+from trisplit.terms.checks import Shape
+
+
+class Loss:
+    """A smooth function.
+
+    What a class says of itself: `convex`, whether it is; `lipschitz`, a smoothness constant (its gradient moves by at
+    most that times the distance of two points), None where there is none or it is not known.
+    """
+
+    convex: ClassVar[bool] = True
+    lipschitz: float | None = None
+
+    def value(self, x: Array) -> float:
+        """Return f(x)."""
+        return self.value_and_grad(x)[0]
+
+    def grad(self, x: Array) -> Array:
+        """Return the gradient at `x`."""
+        return self.value_and_grad(x)[1]
+
+    def value_and_grad(self, x: Array) -> tuple[float, Array]:
+        """Return f(x) and its gradient, which share work."""
+        raise NotImplementedError(f"{type(self).__name__} must define `value_and_grad`")
+
+    @classmethod
+    def examples(cls) -> list[tuple[Self, Shape]]:
+        """Return losses with the shape of x that they take, for tests and documentation."""
+        raise NotImplementedError(f"{cls.__name__} must define `examples`")
+
+
+class FiniteSum(Loss):
+    """The mean of `n` functions, one for each sample.
+
+    `sample_lipschitz` is a smoothness constant of each of them. `rows` below are indices of samples, an array of
+    integers of NumPy's in which one may stand more than once.
+    """
+
+    n: int
+    sample_lipschitz: float | None = None
+
+    def batch_grad(self, x: Array, rows: np.ndarray) -> Array:
+        """Return the mean of the gradients of some samples."""
+        xp = namespace(x)
+        return xp.mean(self.sample_grads(x, rows), axis=0)
+
+    def sample_grads(self, x: Array, rows: np.ndarray) -> Array:
+        """Return the gradients of some samples, one after another along a new first axis."""
+        raise NotImplementedError(f"{type(self).__name__} must define `sample_grads`")
+
+    def check_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Return indices of samples, or raise an `InputError` if there are no such samples."""
+        rows = np.asarray(rows)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or not rows.size:
+            raise InputError(f"`rows` must be a vector of indices, got {rows.dtype} of shape {rows.shape}")
+        if rows.min() < 0 or rows.max() >= self.n:
+            raise InputError(f"`rows` must lie between 0 and {self.n - 1}, got {rows.min()} to {rows.max()}")
+        return rows
+
+
+def as_number(value: float) -> float:
+    """Return a number of NumPy's as one of Python's; one that another library computes stays where it is."""
+    return float(value) if isinstance(value, np.generic) else value

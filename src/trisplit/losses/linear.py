@@ -1,0 +1,120 @@
+"""Losses of linear predictions, f(x) = (1/n) sum_i phi(a_i' x, b_i) + ridge ||x||^2 / 2.
+
+A subclass says what phi is, its derivative in the prediction, and a bound on the second one.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from trisplit.arrays import Array, as_host, is_array, kind_of, namespace
+from trisplit.errors import InputError
+from trisplit.losses.base import FiniteSum, as_number
+from trisplit.losses.samples import Samples
+from trisplit.terms.checks import nonnegative_weight
+
+
+class LinearModel(FiniteSum):
+    """The mean of phi(a_i' x, b_i) over the rows a_i of a table and the entries b_i of a vector.
+
+    Parameters
+    ----------
+    A : array (n, d), sparse matrix or memory-mapped file
+        One sample in each row.
+    b : array (n,)
+        What belongs to each sample.
+    ridge : float
+        ridge ||x||^2 / 2 is added.
+    """
+
+    curvature: float | None = None  # a bound on |phi''|
+
+    def __init__(self, A: object, b: object, *, ridge: float = 0.0) -> None:
+        self.samples = A if isinstance(A, Samples) else Samples(A)
+        self.n = self.samples.n
+        self.ridge = nonnegative_weight(ridge, "ridge")
+        self.b = self.targets(as_targets(b, self.samples))
+
+    def targets(self, b: Array) -> Array:
+        """Return `b`, or raise an `InputError` if phi does not take it."""
+        return b
+
+    def phi(self, p: Array, b: Array) -> Array:
+        """Return the loss of each prediction."""
+        raise NotImplementedError(f"{type(self).__name__} must define `phi`")
+
+    def slope(self, p: Array, b: Array) -> Array:
+        """Return the derivative of the loss of each prediction."""
+        raise NotImplementedError(f"{type(self).__name__} must define `slope`")
+
+    def value_and_grad(self, x: Array) -> tuple[float, Array]:
+        """Return both in one pass over the samples."""
+        self.samples.check(x)
+        xp = namespace(x)
+
+        def compute(part: Array, rows: slice) -> tuple[float, Array]:
+            p, b = part @ x, self.b[rows]
+            return xp.sum(self.phi(p, b)), part.T @ self.slope(p, b)
+
+        value, grad = self.samples.through(compute)
+        value, grad = value / self.n, grad / self.n
+        if self.ridge:
+            value, grad = value + 0.5 * self.ridge * xp.sum(x * x), grad + self.ridge * x
+        return as_number(value), grad
+
+    def value(self, x: Array) -> float:
+        """Return f(x)."""
+        self.samples.check(x)
+        xp = namespace(x)
+        total = sum(xp.sum(self.phi(self.samples.dot(x, rows), self.b[rows])) for rows in self.samples.blocks())
+        return as_number(total / self.n + (0.5 * self.ridge * xp.sum(x * x) if self.ridge else 0.0))
+
+    def slopes(self, x: Array, rows: np.ndarray | slice) -> Array:
+        """Return the derivatives phi'(a_i' x, b_i) of some samples: with `combined` they are all of a gradient."""
+        return self.slope(self.samples.dot(x, rows), self.b[rows])
+
+    def combined(self, weights: Array, rows: np.ndarray | slice) -> Array:
+        """Return the sum of some samples, each times its weight."""
+        return self.samples.t_dot(weights, rows)
+
+    def batch_grad(self, x: Array, rows: np.ndarray) -> Array:
+        """Return the mean of the gradients of some samples."""
+        grad = self.combined(self.slopes(x, rows), rows) / len(rows)
+        return grad + self.ridge * x if self.ridge else grad
+
+    def sample_grads(self, x: Array, rows: np.ndarray) -> Array:
+        """Return the gradients of some samples."""
+        part = self.samples.part(rows)
+        part = namespace(x).asarray(part.toarray()) if self.samples.sparse else part  # pyright: ignore
+        slopes = self.slopes(x, rows)
+        return part[(slice(None), slice(None), *(None,) * (x.ndim - 1))] * slopes[:, None, ...] + self.ridge * x
+
+    @cached_property
+    def lipschitz(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Curvature ||A||^2 / n + ridge, None where phi'' is not bounded."""
+        return None if self.curvature is None else self.curvature * self.samples.squared_norm / self.n + self.ridge
+
+    @cached_property
+    def sample_lipschitz(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Curvature max ||a_i||^2 + ridge, None where phi'' is not bounded."""
+        if self.curvature is None:
+            return None
+        return self.curvature * float(self.samples.squared_lengths.max()) + self.ridge
+
+
+def as_targets(b: object, samples: Samples) -> Array:
+    """Return what belongs to each sample, in the library and dtype of the samples."""
+    if not is_array(b):
+        b = np.asarray(b)
+    host, name = np.asarray(as_host(b)), samples.name
+    if host.shape[:1] != (samples.n,) or host.ndim != 1:
+        raise InputError(f"`b` must be a vector with an entry for each of {samples.n} samples, got shape {host.shape}")
+    if host.dtype.kind not in "iufb":
+        raise InputError(f"`b` must hold numbers, got {host.dtype}; encode the labels")
+    if not np.isfinite(host).all():
+        raise InputError("`b` holds NaN or inf; drop or fill those samples")
+    own = "numpy" if samples.sparse or samples.mapped else kind_of(samples.array)
+    if kind_of(b) != own:
+        raise InputError(f"`b` is of {kind_of(b)} and `{name}` of {own}; convert one of them")
+    xp = namespace(b)  # pyright: ignore[reportArgumentType]
+    return xp.astype(b, samples.array.dtype)  # pyright: ignore
