@@ -15,8 +15,6 @@ M. J. Best and N. Chakravarti (1990), Active set algorithms for isotonic regress
 Programming 47.
 """
 
-import math
-
 import numpy as np
 
 from trisplit.kernels import compiled
@@ -27,12 +25,14 @@ CROWD = 64  # numbers in a bucket that are sorted one by one
 
 @compiled()
 def pool(y: np.ndarray, sign: float, sums: np.ndarray, sizes: np.ndarray, ends: np.ndarray) -> int:
-    """Write the blocks of a row, by their sums and sizes; return how many there are.
+    """Write the means of the blocks of a row into `sums` and where they end; return how many there are.
 
     Means are compared without dividing. A block first takes what follows, as long as it is not above its mean, and then
-    the blocks before it: so most entries are met by a loop that holds everything in registers.
+    the blocks before it: so most entries are met by a loop that holds everything in registers, where the block before
+    is kept, too. The arrays have room for one entry more: their first block lies below all others.
     """
-    n, last, k = y.size, -1, 0
+    n, count, k = y.size, 0, 0
+    before, before_size, before_end = -np.inf, 1.0, 0
     while k < n:
         total, size = sign * y[k], 1.0
         k += 1
@@ -40,15 +40,18 @@ def pool(y: np.ndarray, sign: float, sums: np.ndarray, sizes: np.ndarray, ends: 
             total += sign * y[k]
             size += 1.0
             k += 1
-        while last >= 0 and sums[last] * size >= total * sizes[last]:
-            total += sums[last]
-            size += sizes[last]
-            last -= 1
-        last += 1
-        sums[last], sizes[last], ends[last] = total, size, k
-    for block in range(last + 1):
-        sums[block] /= sizes[block]
-    return last + 1
+        while before * size >= total * before_size:
+            total += before
+            size += before_size
+            count -= 1
+            before, before_size, before_end = sums[count], sizes[count], ends[count]
+        sums[count], sizes[count], ends[count] = before, before_size, before_end
+        count += 1
+        before, before_size, before_end = total, size, k
+    sums[count], sizes[count], ends[count] = before, before_size, before_end
+    for block in range(count):
+        sums[block], ends[block] = sums[block + 1] / sizes[block + 1], ends[block + 1]
+    return count
 
 
 @compiled()
@@ -77,7 +80,7 @@ def pool_weighted(
 def isotonic_rows(y: np.ndarray, weights: np.ndarray, decreasing: bool, out: np.ndarray) -> None:
     """Write the isotonic fits of the rows of `y` into `out`."""
     rows, n = y.shape
-    means, sizes, ends = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
+    means, sizes, ends = np.empty(n + 1), np.empty(n + 1), np.empty(n + 1, dtype=np.int64)
     sign = -1.0 if decreasing else 1.0
     for i in range(rows):
         small = valid = ordered = True
@@ -102,9 +105,12 @@ def isotonic_rows(y: np.ndarray, weights: np.ndarray, decreasing: bool, out: np.
 
 @compiled()
 def sort_largest_first(
-    sizes: np.ndarray, places: np.ndarray, kept: np.ndarray, order: np.ndarray, counts: np.ndarray
-) -> bool:
-    """Write positive sizes into `kept`, the largest first, and their places into `order`; false if many are equal.
+    sizes: np.ndarray, places: np.ndarray, w: np.ndarray, kept: np.ndarray, order: np.ndarray, counts: np.ndarray
+) -> int:
+    """Write the sizes that may be above the weight of their rank, the largest first, and their places.
+
+    Return how many these are: those after them are not above, and a fit of sizes less weights is not positive there.
+    Return -1 if many are equal.
 
     The bits of positive numbers are in their order. Buckets by leading bits hold about one number each, so that few are
     out of order afterwards, and only within a bucket.
@@ -119,19 +125,26 @@ def sort_largest_first(
     counts[:] = 0
     for k in range(m):
         counts[(highest - bits[k]) >> shift] += 1
-    start, most = np.int32(0), np.int32(0)
+    edge = np.empty(1, dtype=np.int64)
+    largest = edge.view(np.float64)  # that a bucket may hold
+    start, most, last, found = np.int32(0), np.int32(0), -1, 0
     for b in range(counts.size):
         count = counts[b]
-        most = max(most, count)
         counts[b] = start
         start += count
+        if count > 0:
+            most = max(most, count)
+            edge[0] = highest - (b << shift)
+            if largest[0] > w[start - 1]:
+                last, found = b, start
     if most > CROWD:
-        return False
+        return -1
     for k in range(m):
         b = (highest - bits[k]) >> shift
-        kept[counts[b]], order[counts[b]] = sizes[k], places[k]
-        counts[b] += 1
-    for k in range(1, m):
+        if b <= last:
+            kept[counts[b]], order[counts[b]] = sizes[k], places[k]
+            counts[b] += 1
+    for k in range(1, found):
         size = kept[k]
         if kept[k - 1] < size:
             place, j = order[k], k
@@ -139,19 +152,19 @@ def sort_largest_first(
                 kept[j], order[j] = kept[j - 1], order[j - 1]
                 j -= 1
             kept[j], order[j] = size, place
-    return True
+    return found
 
 
 @compiled("b1(Array(f8, 2, 'C', readonly=True), Array(f8, 2, 'C', readonly=True), f8[:, ::1])")
 def sorted_l1_rows(x: np.ndarray, weights: np.ndarray, out: np.ndarray) -> bool:
     """Write the proximal points of sum_i weights_i |x|_[i], weights nonincreasing, into `out`; say whether it was done.
 
-    `weights` are those of all rows or of each. Entries not above the least weight become zero and are not sorted. A row
+    `weights` are those of all rows or of each. Entries that must become zero are not sorted. A row
     with NaN, with numbers so large that sums overflow, or with too many that are nearly equal, is for somebody else.
     """
     rows, n = x.shape
-    sizes, kept, of_blocks = np.empty(n), np.empty(n), np.empty(n)
-    places, order, ends = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int64)
+    sizes, kept, of_blocks = np.empty(n + 1), np.empty(n), np.empty(n + 1)
+    places, order, ends = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
     buckets = 16
     while buckets < n and buckets < 65536:
         buckets *= 2
@@ -162,23 +175,26 @@ def sorted_l1_rows(x: np.ndarray, weights: np.ndarray, out: np.ndarray) -> bool:
         for k in range(n):
             size = abs(x[i, k])
             small &= size <= LARGEST
-            sizes[m], places[m] = size, k  # overwritten unless it counts
+            # Overwritten unless it counts; a place tells the sign, too, since to look that up later takes longer.
+            sizes[m], places[m] = size, k if x[i, k] >= 0.0 else ~k
             m += size > least
         if not (small and w[0] <= LARGEST):
             return False
         out[i] = 0.0
         if m == 0:
             continue
-        if not sort_largest_first(sizes[:m], places[:m], kept, order, counts):
+        m = sort_largest_first(sizes[:m], places[:m], w, kept, order, counts)
+        if m < 0:
             return False
         for k in range(m):
             kept[k] -= w[k]
-        blocks, first = pool(kept[:m], -1.0, sizes, of_blocks, ends), 0
-        for block in range(blocks):
+        pool(kept[:m], -1.0, sizes, of_blocks, ends)
+        block = 0
+        for k in range(m):  # without a loop over blocks, whose lengths no processor can guess
             p = -sizes[block]
             if p <= 0.0:  # and those after it
                 break
-            for k in range(first, ends[block]):
-                out[i, order[k]] = math.copysign(p, x[i, order[k]])
-            first = ends[block]
+            place = order[k]
+            out[i, place if place >= 0 else ~place] = p if place >= 0 else -p
+            block += ends[block] == k + 1
     return True

@@ -38,11 +38,11 @@ class Sorted(Lines, ConvexFunction):
     def prox(self, v: Array, t: float) -> Array:
         """Return the isotonic fit of the sorted |x| - gamma w, its positive part, in the order and signs of x."""
         xp, weights = namespace(v), self.ranked(v)
+        p = by_kernel(v, t * weights) if xp is np else None
+        if p is not None:
+            return p
         size = xp.abs(v)
         if xp is np:
-            p = by_kernel(v, t * weights)
-            if p is not None:
-                return p
             order = np.argsort(size, axis=-1)[..., ::-1]
             fit = isotonic(np.take_along_axis(size, order, axis=-1) - t * weights, decreasing=True)
             p = np.empty_like(size)
