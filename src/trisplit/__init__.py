@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from trisplit import algorithms, certificates, qap, steps, terms, theory
+from trisplit import algorithms, certificates, gradients, qap, steps, terms, theory
 from trisplit.algorithms.product import product
 from trisplit.algorithms.state import State
 from trisplit.algorithms.tos import Step, tos, tos_step
@@ -46,6 +46,7 @@ __all__ = [
     "Trace",
     "algorithms",
     "certificates",
+    "gradients",
     "losses",
     "minimize",
     "product",

@@ -119,11 +119,14 @@ def read(path: Path, like: Array) -> Saved:
     return states, content["info"], members
 
 
-def identity(problem: Problem, x0: Array, step: StepRule, *, relax: float, output: str) -> dict[str, Json]:
+def identity(
+    problem: Problem, x0: Array, step: StepRule, *, relax: float, output: str, gradient: object
+) -> dict[str, Json]:
     """Return what must agree between a checkpoint and the run that resumes from it."""
     return {
         "x0": describe(to_numpy(x0)),
         "terms": [describe(term) for term in problem.terms],
+        "gradient": describe(gradient),
         "step": describe(step),
         "relax": relax,
         "output": output,

@@ -13,6 +13,7 @@ from trisplit.arrays import Array, all_finite, none_if_failed
 from trisplit.certificates import certify, kind_for, objective, point, recompute
 from trisplit.checkpoint import Checkpoint, Json
 from trisplit.errors import InputError
+from trisplit.gradients.base import Estimated
 from trisplit.problem import Problem
 from trisplit.progress import Progress
 from trisplit.result import Certificate, Guarantee, Result, Status, Trace, TraceRow
@@ -57,8 +58,9 @@ class Driver:
         progress: bool = False,
         begin: float | None = None,
         checkpoint: Checkpoint | None = None,
+        estimated: Estimated | None = None,
     ) -> None:
-        self.problem = problem
+        self.problem, self.estimated = problem, estimated
         self.errors = errors
         self.tol, self.max_iter, self.time_limit = tol, max_iter, time_limit
         self.output, self.callback = output, callback
@@ -124,7 +126,9 @@ class Driver:
         out_of_time = self.time_limit is not None and perf_counter() - self.begin >= self.time_limit
         out_of_iterations = state.t >= self.max_iter
         if state.t >= self.next_look or out_of_time or out_of_iterations:
-            self.next_look = max(state.t + 1, int(LOOK_RATIO * state.t))
+            # A look takes a full gradient: with estimates of it, no more than one in a pass over the data.
+            least = 1 if self.estimated is None else self.estimated.iterations_per_pass
+            self.next_look = max(state.t + least, int(LOOK_RATIO * state.t))
             seen = self.look(state)
             if seen is None:
                 return Status.NOT_FINITE
@@ -148,6 +152,7 @@ class Driver:
             float(state.gamma),
             self.counts.grad,
             self.counts.prox,
+            self.counts.samples,
         )
         self.rows.append(row)
         if self.best is None or seen.error < self.best.error:
@@ -156,8 +161,11 @@ class Driver:
         return seen
 
     def measure(self, state: State) -> Measured | None:
-        """Return the state with its certificate, or None if a number of it is not finite."""
-        return none_if_failed(self._measure, state)
+        """Return the state with its certificate, or None if a number of it is not finite.
+
+        Where its gradient is an estimate, the state is computed anew with the gradient itself.
+        """
+        return none_if_failed(self._measure, state) if self.estimated is None else self.measure_anew(state)
 
     def measure_anew(self, state: State) -> Measured | None:
         """Return the state computed anew with its certificate, or None if a number of it is not finite."""
@@ -180,7 +188,7 @@ class Driver:
         """Say whether the tolerance holds at `seen`, and still does when all is computed anew."""
         if not self.within_tol(seen):
             return False
-        anew = self.measure_anew(seen.state)
+        anew = self.measure_anew(seen.state) if self.estimated is None else seen
         if anew is None or not self.within_tol(anew):
             return False
         self.answer = anew
@@ -204,9 +212,10 @@ class Driver:
         if self.checkpoint is None:
             return
         states = {"last": state}
+        counts = self.counts
         info: dict[str, Json] = {
             "rows": [list(row) for row in self.rows],
-            "counts": [self.counts.value, self.counts.grad, self.counts.prox],
+            "counts": [counts.value, counts.grad, counts.prox, counts.samples],
             "next_look": self.next_look,
             "seconds": [
                 self.earlier[0] + perf_counter() - self.begin - self.looking,
@@ -221,7 +230,10 @@ class Driver:
         if self.best is not None:
             states["best"] = self.best.state
             info["best"] = [self.best.fun, list(self.best.certificate), self.best.error]
-        self.checkpoint.save(states, info)
+        arrays = {}
+        if self.estimated is not None:
+            info["gradient"], arrays = self.estimated.saved()
+        self.checkpoint.save(states, info, arrays)
         self.saved_at = perf_counter()
 
     def restored(self, like: Array) -> State | None:
@@ -229,9 +241,11 @@ class Driver:
         saved = None if self.checkpoint is None else self.checkpoint.load(like)
         if saved is None:
             return None
-        states, info, _ = saved
+        states, info, arrays = saved
         self.rows = [TraceRow(*row) for row in info["rows"]]
-        self.counts.value, self.counts.grad, self.counts.prox = info["counts"]
+        self.counts.value, self.counts.grad, self.counts.prox, self.counts.samples = info["counts"]
+        if self.estimated is not None:
+            self.estimated.restore(info["gradient"], arrays, like)
         self.next_look, self.earlier, self.seed = info["next_look"], tuple(info["seconds"]), info["seed"]
         self.drawn = states.get("drawn")
         if self.rng is not None and "rng" in info:

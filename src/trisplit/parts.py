@@ -39,11 +39,12 @@ ValueAndGrad: TypeAlias = Callable[[Array], tuple[float, Array]]
 
 @dataclass
 class Counts:
-    """How often f, its gradient and the proximal maps were called."""
+    """How often f, its gradient and the proximal maps were called, and how many samples estimates of it took."""
 
     value: int = 0
     grad: int = 0
     prox: int = 0
+    samples: int = 0
 
 
 class Function:

@@ -89,6 +89,7 @@ class TraceRow(NamedTuple):
     step: float
     gradients: int
     proxes: int
+    samples: int = 0  # whose gradients were taken for estimates
 
     def __str__(self) -> str:
         errors = f"stat {self.stationarity:.1e}  infeas {self.infeasibility:.1e}"

@@ -15,6 +15,8 @@ from trisplit.arrays import Array, as_floating, as_host, fresh_copy, norm, to_nu
 from trisplit.batch import BatchDriver
 from trisplit.driver import Callback, Driver
 from trisplit.errors import InputError
+from trisplit.gradients import Estimated, Estimator, Exact, as_gradient
+from trisplit.gradients.runs import for_run, steps_for
 from trisplit.problem import Problem, Smooth, Term, ValueAndGrad, batched
 from trisplit.result import BatchResult, Certificate, Guarantee, Result
 from trisplit.steps import StepRule, Theory, as_step
@@ -31,6 +33,7 @@ def minimize(
     terms: Term | Sequence[Term],
     *,
     step: StepRule | float | str = "auto",
+    gradient: Estimator | str = "exact",
     relax: float = 1.0,
     output: str = "last",
     tol: float = 1e-6,
@@ -53,7 +56,11 @@ def minimize(
     terms : a term or a sequence of terms
         One is g (h is zero); a pair is (g, h) for Algorithm 1, never reordered; more go to Algorithm 2.
     step : "auto", "theory", float or rule
-        "auto" adapts and needs no constants; "theory" is the step of the theorem that applies.
+        "auto" adapts and needs no constants; "theory" is the step of the theorem that applies. With an estimated
+        gradient "auto" is a constant step that suits the estimator and the smoothness constants of f.
+    gradient : "exact", "minibatch", "svrg", "saga", "sarah", "page", "storm" or estimator
+        What stands for the gradient of an f that is a mean over samples, such as those of `ts.losses`; see
+        `ts.gradients`. Certificates are computed with the gradient itself, whatever this is.
     relax : float
         Relaxation of y, in (0, 2); 1 is the paper's algorithm.
     output : {"last", "best", "random"}
@@ -77,7 +84,7 @@ def minimize(
         A file that is written every few seconds and at the end, and from which the run goes on if it exists: to the
         same iterates, bit by bit, on the same machine. A file of another problem is refused.
     rng : int or Generator, optional
-        For `output="random"`; None draws fresh entropy and records it in the result.
+        For `output="random"` and for samples; None draws fresh entropy and records it in the result.
     progress : bool
         Show a progress line on standard error if that is a terminal.
 
@@ -111,16 +118,26 @@ def minimize(
     rule = as_step(step)
     if isinstance(rule, Theory):
         rule = rule.with_iterations(max_iter)
+    estimator = as_gradient(gradient)
     base = Problem(f, terms, batch_ndim=batch_ndim)
     if base.batch_ndim > x0.ndim:
         fitting = f"an integer from 0 to {x0.ndim} for x0 of shape {tuple(x0.shape)}"
         raise InputError(f"`batch_ndim` must be {fitting}, got {batch_ndim!r}")
+    if base.batch_ndim and not isinstance(estimator, Exact):
+        raise InputError(f"a batch of problems needs gradient='exact', got {type(estimator).__name__}")
     rule_begin = perf_counter()
     batched(rule, base.batch_ndim)  # compiles what it needs, which is not for the time limit
     begin += perf_counter() - rule_begin
     value, grad = base.check(x0)
     problem = base if len(base.terms) == 2 else ProductProblem(base)
-    file = None if checkpoint is None else _checkpoint(checkpoint, base, x0, rule, relax, output, value, grad)
+    iterated, estimated, moving = base, None, rule
+    if not isinstance(estimator, Exact):
+        estimator = for_run(estimator, base, x0, rule, max_iter)
+        rule, moving = steps_for(estimator, base, x0, rule, step)
+        estimated = Estimated(base.f, estimator, int(generator.integers(2**63)))
+        iterated = Problem(estimated, base.terms)
+    names = {"relax": relax, "output": output, "gradient": estimator}
+    file = None if checkpoint is None else _checkpoint(checkpoint, base, x0, rule, names, value, grad)
     if base.batch_ndim:
         return BatchDriver(
             problem,
@@ -140,7 +157,8 @@ def minimize(
         ).run()
 
     def guarantee(iterations: int) -> Guarantee:
-        return guarantees(problem, x0, rule, relax=relax, output=output, iterations=[iterations])[0]
+        names = {"relax": relax, "output": output, "gradient": estimator}
+        return guarantees(problem, x0, rule, iterations=[iterations], **names)[0]
 
     driver = Driver(
         problem,
@@ -155,12 +173,14 @@ def minimize(
         progress=progress,
         begin=begin,
         checkpoint=file,
+        estimated=estimated,
     )
     resumed = driver.restored(like=x0)
     if isinstance(problem, Problem):
-        states = tos(base, x0, rule, relax=relax, resume=resumed, value_at=driver.looks_at)
+        value_at = driver.looks_at if estimated is None else None
+        states = tos(iterated, x0, moving, relax=relax, resume=resumed, value_at=value_at)
     else:
-        states = product(base, x0, rule, relax=relax, resume=resumed)
+        states = product(iterated, x0, moving, relax=relax, resume=resumed)
     return driver.run(states, guarantee, resumed)
 
 
@@ -184,14 +204,13 @@ def _checkpoint(
     problem: Problem,
     x0: Array,
     step: StepRule,
-    relax: float,
-    output: str,
+    names: dict,
     value: float,
     grad: Array,
 ) -> checkpoints.Checkpoint:
     file = checkpoints.checked_path(path)
     f_start = np.append(np.ravel(to_numpy(grad)), np.asarray(as_host(value)))
-    return checkpoints.Checkpoint(file, checkpoints.identity(problem, x0, step, relax=relax, output=output), f_start)
+    return checkpoints.Checkpoint(file, checkpoints.identity(problem, x0, step, **names), f_start)
 
 
 def _checked_start(x0: object) -> Array:

@@ -6,7 +6,7 @@ states simple forms, the appendix tighter ones (`tight=True`).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf, isfinite, prod, sqrt
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from trisplit.arrays import Array, as_host, norm
 from trisplit.errors import InputError
+from trisplit.gradients.plain import Exact, Minibatch
 from trisplit.problem import Problem, Term, diameter, fits, is_finite, is_indicator, lipschitz
 from trisplit.result import Guarantee
 from trisplit.steps.constant import Constant
@@ -23,6 +24,11 @@ from trisplit.terms.checks import Shape
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
     from trisplit.steps import StepRule
+
+
+EXACT = Exact()
+# The theorem about minibatch gradients that stands next to one about exact ones.
+STOCHASTIC = {"Theorem 1": "Theorem 3", "Corollary 1": "Theorem 3", "Theorem 2": "Theorem 4"}
 
 
 @dataclass(frozen=True)
@@ -257,11 +263,16 @@ def guarantees(
     relax: float,
     output: str,
     iterations: Sequence[int],
+    gradient: object = EXACT,
 ) -> list[Guarantee]:
     """Return, for each problem, the theorem that covers a finished run, or the first assumption that does not hold."""
     name, missing = _name_for(problem, x0.shape)
     if name is None:
         return [Guarantee(None, missing)] * len(iterations)
+    if not isinstance(gradient, Exact):
+        if not isinstance(gradient, Minibatch):
+            return [Guarantee(None, f"no theorem covers gradients by {type(gradient).__name__}")] * len(iterations)
+        name = STOCHASTIC[name]
     outside = np.ravel(np.asarray(as_host(problem.g.value(x0)))) == inf
     excuse = ""
     if relax != 1.0:
@@ -275,11 +286,27 @@ def guarantees(
         for_all = Guarantee(None, excuse)
         return [away if out else for_all for out in outside]
     known = coverages(problem, x0, step.gradient_bound if isinstance(step, Theory) else None)
+    if isinstance(gradient, Minibatch):
+        known = [_with_noise(coverage, gradient, T) for coverage, T in zip(known, iterations, strict=True)]
     steps = np.broadcast_to(getattr(step, "gamma", 0.0), x0.shape[: problem.batch_ndim]).ravel()
     return [
         away if out else _guarantee(coverage, step, float(gamma), T)
         for out, coverage, gamma, T in zip(outside, known, steps, iterations, strict=True)
     ]
+
+
+def _with_noise(coverage: Coverage, gradient: Minibatch, iterations: int) -> Coverage:
+    """Return the stochastic theorem in place of a deterministic one."""
+    if coverage.name is None:
+        return coverage
+    name, theorem = STOCHASTIC[coverage.name], coverage.theorem
+    if theorem is not None:
+        wanted = replace(theorem, sigma=0.0).batch_size(iterations)
+        if not isinstance(gradient.size, int) or gradient.size < wanted:
+            return Coverage(None, None, f"{name} asks for batches of {wanted} samples, got {gradient.size}")
+    if theorem is None or gradient.sigma is None:
+        return Coverage(name, None, coverage.missing or "a bound sigma on the noise of one sample")
+    return Coverage(name, replace(theorem, name=name, sigma=gradient.sigma), "")
 
 
 def _guarantee(coverage: Coverage, step: "StepRule", gamma: float, iterations: int) -> Guarantee:

@@ -1,0 +1,98 @@
+"""What estimators may ask a finite sum for, with every sample counted.
+
+The gradients of a loss of linear predictions are multiples of the samples: one number each is all there is to remember
+of them. Other losses are remembered by their gradients.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from trisplit.arrays import Array, index_like, namespace, put_rows, take_rows
+from trisplit.errors import InputError
+
+if TYPE_CHECKING:
+    from trisplit.losses.base import FiniteSum
+    from trisplit.parts import Counts
+
+
+class Table(NamedTuple):
+    """What is known of each sample at some point: slopes, or gradients; and the mean of the gradients.
+
+    The mean leaves out the ridge, whose gradient is always known.
+    """
+
+    entries: Array
+    mean: Array
+
+
+class Access:
+    """A finite sum whose samples are counted."""
+
+    def __init__(self, loss: "FiniteSum", counts: "Counts") -> None:
+        self.loss, self.counts, self.n = loss, counts, loss.n
+        self.linear = hasattr(loss, "slopes") and hasattr(loss, "combined")
+        self.ridge = float(getattr(loss, "ridge", 0.0))
+
+    def full(self, z: Array) -> Array:
+        """Return the gradient."""
+        self.counts.samples += self.n
+        return self.loss.grad(z)
+
+    def batch(self, z: Array, rows: np.ndarray) -> Array:
+        """Return the mean of the gradients of some samples."""
+        self.counts.samples += len(rows)
+        return self.loss.batch_grad(z, rows)
+
+    def change(self, z: Array, w: Array, rows: np.ndarray) -> Array:
+        """Return the mean of the gradients of some samples at z less that at w."""
+        self.counts.samples += 2 * len(rows)
+        if not self.linear:
+            return self.loss.batch_grad(z, rows) - self.loss.batch_grad(w, rows)
+        slopes = self.loss.slopes(z, rows) - self.loss.slopes(w, rows)  # pyright: ignore[reportAttributeAccessIssue]
+        return self._combined(slopes, rows) / len(rows) + self.ridge * (z - w)
+
+    def table(self, z: Array) -> Table:
+        """Return what is known of all samples at z."""
+        self.counts.samples += self.n
+        rows = np.arange(self.n)
+        if self.linear:
+            entries = self.loss.slopes(z, slice(0, self.n))  # pyright: ignore[reportAttributeAccessIssue]
+            return Table(entries, self._combined(entries, slice(0, self.n)) / self.n)
+        entries = self.loss.sample_grads(z, rows) - self.ridge * z
+        return Table(entries, namespace(z).mean(entries, axis=0))
+
+    def entries(self, z: Array, rows: np.ndarray) -> Array:
+        """Return what a table holds of some samples."""
+        self.counts.samples += len(rows)
+        if self.linear:
+            return self.loss.slopes(z, rows)  # pyright: ignore[reportAttributeAccessIssue]
+        return self.loss.sample_grads(z, rows) - self.ridge * z
+
+    def total(self, entries: Array, rows: np.ndarray) -> Array:
+        """Return the sum of the gradients that entries of a table stand for."""
+        return self._combined(entries, rows) if self.linear else namespace(entries).sum(entries, axis=0)
+
+    def _combined(self, weights: Array, rows: np.ndarray | slice) -> Array:
+        return self.loss.combined(weights, rows)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def taken(entries: Array, rows: np.ndarray) -> Array:
+    """Return some entries of a table."""
+    return entries[rows] if type(entries) is np.ndarray else take_rows(entries, index_like(rows, entries), 1)
+
+
+def written(entries: Array, rows: np.ndarray, values: Array) -> Array:
+    """Return a table with new entries; NumPy's own is changed, as a copy would take longer than all the rest."""
+    if type(entries) is np.ndarray:
+        entries[rows] = values
+        return entries
+    return put_rows(entries, index_like(rows, entries), values, 1)
+
+
+def as_finite_sum(f: object) -> "FiniteSum":
+    """Return `f`, or raise an `InputError` if it is not a sum over samples."""
+    if not (hasattr(f, "n") and hasattr(f, "batch_grad")):
+        text = f"a stochastic `gradient` needs an f with `n` and `batch_grad(x, rows)`, got {type(f).__name__}"
+        raise InputError(f"{text}; take one of `ts.losses`, or gradient='exact'")
+    return f  # pyright: ignore[reportReturnType]
