@@ -32,7 +32,7 @@ HUGE = {"float32": 1e30, "float64": 1e300}
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def drawn(max_examples=6, **strategies):
+def drawn(max_examples=4, **strategies):
     """Hand drawn arguments to a test; how often, depends on the kind of array."""
 
     def decorate(test):
@@ -125,7 +125,7 @@ def competitors(rng, kind, term, x, p, gamma):
 
 
 @every()
-@drawn(8, seed=SEEDS, gamma=st.sampled_from(GAMMAS))
+@drawn(6, seed=SEEDS, gamma=st.sampled_from(GAMMAS))
 def test_prox_is_the_minimiser(name, kind, seed, gamma):
     for term, shape in chosen(name, kind):
         rng = np.random.default_rng(seed)

@@ -23,6 +23,7 @@ from trisplit.terms import (
     PerspectiveHuber,
     PerspectiveSquare,
     PerspectiveVapnik,
+    SquaredL2,
 )
 
 HEIGHT = "the peer takes the height as an argument of its constructor, we as the last entry of a vector"
@@ -234,6 +235,17 @@ def huber(term, u):
     return [cp.sum_squares(u[:-1]) / (2 * w) + u[-1] <= 0, cp.norm(u[:-1]) <= w * term.radius]
 
 
+def perspective(term, x, gamma):
+    """Do as `by_polar` does, for a vector and the perspective of a square or of Huber's function."""
+
+    def in_domain(u):
+        if isinstance(term.term, SquaredL2):
+            return [cp.sum_squares(u[:-1]) / (2 * term.term.weight) + u[-1] <= 0]
+        return [cp.abs(u[:-1]) <= 1, cp.sum_squares(u[:-1]) / 2 + u[-1] <= 0]
+
+    return x - gamma * solved(x / gamma, 1.0, lambda u: 0.0, in_domain)
+
+
 def perspective_sqrt(term, x, gamma):
     """-sqrt(xi^2 - |y|^2) = -sqrt((xi - m) (xi + m)), the least over m >= |y|; m is one more entry here."""
 
@@ -272,6 +284,7 @@ REFERENCES = {
     "epigraph_distance": lines(distance_epigraph),
     "level_set": level_set,
     "kullback_leibler_level_set": lines(divergence),
+    "perspective": perspective,
     "perspective_square": by_polar(lambda term, u: [cp.sum_squares(u[:-1]) / (4 * term.weight) + u[-1] <= 0]),
     "perspective_huber": by_polar(huber),
     "perspective_vapnik": functions(
