@@ -33,7 +33,7 @@ class Look(NamedTuple):
         return self.last if self.problem is None else certify(self.problem, self.state, kind)  # pyright: ignore
 
 
-def gradients(params: Sequence[torch.Tensor], closure: Callable[[], object]) -> list[torch.Tensor | None]:
+def gradients(params: Sequence[torch.Tensor], closure: Callable[[], object]) -> "list[torch.Tensor | None]":
     """Return the gradients that `closure` computes; those that were there before stay."""
     before = [p.grad for p in params]
     try:

@@ -109,7 +109,7 @@ class TOS(torch.optim.Optimizer):
             raise
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], torch.Tensor] | None = None) -> torch.Tensor | None:  # pyright: ignore
+    def step(self, closure: Callable[[], torch.Tensor] | None = None) -> "torch.Tensor | None":  # pyright: ignore
         """Do one iteration for all parameters that have a gradient, and return what `closure` returns.
 
         Where `lr` is 0, nothing moves. Nothing is read from a GPU, but for terms that compute on the host.
