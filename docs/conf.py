@@ -2,6 +2,7 @@
 
 import sys
 from importlib.metadata import version as installed_version
+from importlib.util import find_spec
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
@@ -31,6 +32,7 @@ smartquotes_action = "D"  # dashes only: X' is a transpose
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 
+autodoc_mock_imports = [] if find_spec("torch") else ["torch"]  # trisplit.torch alone needs it
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings name the types, in fewer words
 napoleon_google_docstring = False

@@ -16,8 +16,9 @@ from trisplit.solve import minimize
 
 if TYPE_CHECKING:
     from trisplit import losses
+    from trisplit import torch as torch  # not in `__all__`: a star must not hide PyTorch
 
-LATER = ("losses",)  # rooms that need more of SciPy or other libraries, imported when they are first named
+LATER = ("losses", "torch")  # rooms that need more of SciPy or other libraries, imported when they are first named
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -47,7 +47,11 @@ def rows_to_simplex(v: Array, total: float) -> Array:
     v = v - xp.max(v, axis=-1, keepdims=True)
     excess = xp.cumulative_sum(xp.flip(xp.sort(v, axis=-1), axis=-1), axis=-1) - total
     count = xp.arange(1, v.shape[-1] + 1, dtype=v.dtype, device=device(v))
-    return positive_part(v - xp.max(excess / count, axis=-1, keepdims=True))
+    w = positive_part(v - xp.max(excess / count, axis=-1, keepdims=True))
+    # The sums above are long, and round; those of w are `total` and a rest, which a step of Newton's method takes away.
+    chosen = xp.astype(w > 0, v.dtype)
+    rest = xp.sum(w, axis=-1, keepdims=True) - total
+    return positive_part(w - chosen * rest / xp.sum(chosen, axis=-1, keepdims=True))
 
 
 @dataclass(frozen=True)
