@@ -22,10 +22,10 @@ class Automatic(Loss):
 
     own = ""  # the library
 
-    def __init__(self, fn: Callable, like: Nested | None, convex: bool, lipschitz: float | None) -> None:
+    def __init__(self, array: type, fn: Callable, like: Nested | None, convex: bool, lipschitz: float | None) -> None:
         if not callable(fn):
             raise InputError(f"`fn` must be a function of x that returns a scalar, got {type(fn).__name__}; give one")
-        self.fn, self.convex = fn, convex
+        self.array, self.fn, self.convex = array, fn, convex
         self.lipschitz = None if lipschitz is None else nonnegative_weight(lipschitz, "lipschitz")
         self.parameters = None if like is None else Parameters(like)
         if self.parameters is not None:
@@ -37,7 +37,7 @@ class Automatic(Loss):
 
     def check(self, x: Array) -> None:
         """Raise an `InputError` if `x` is not an array of the library."""
-        if not is_array(x) or library(x) != self.own:
+        if not isinstance(x, self.array):
             came = library(x) if is_array(x) else type(x).__name__
             raise InputError(f"`x` must be an array of {self.own}, got {came}; the function is differentiated there")
         super().check(x)
@@ -62,7 +62,7 @@ class Automatic(Loss):
 
     def scalar(self, value: object) -> Array:
         """Return what the function returned if it is a real scalar of the library."""
-        if not is_array(value) or library(value) != self.own:  # pyright: ignore[reportArgumentType]
+        if not isinstance(value, self.array):
             remedy = f"compute with {self.own}, without `float` or `detach`"
             raise InputError(f"`fn` must return a scalar of {self.own}, got {type(value).__name__}; {remedy}")
         found: Array = value  # pyright: ignore[reportAssignmentType]
@@ -80,7 +80,7 @@ class TorchLoss(Automatic):
         self, torch: ModuleType, fn: Callable, like: Nested | None, convex: bool, lipschitz: float | None
     ) -> None:
         self.torch = torch
-        super().__init__(fn, like, convex, lipschitz)
+        super().__init__(torch.Tensor, fn, like, convex, lipschitz)
 
     def value(self, x: Array) -> float:
         """Return f(x), without a history."""
@@ -114,7 +114,7 @@ class JaxLoss(Automatic):
     def __init__(
         self, jax: ModuleType, fn: Callable, like: Nested | None, convex: bool, lipschitz: float | None, compiled: bool
     ) -> None:
-        super().__init__(fn, like, convex, lipschitz)
+        super().__init__(jax.Array, fn, like, convex, lipschitz)
         wrap = jax.jit if compiled else lambda function: function
         self._value, self._both = wrap(self._of_x), wrap(jax.value_and_grad(self._of_x))
 

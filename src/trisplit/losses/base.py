@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from trisplit.arrays import Array, is_real_floating, namespace
+from trisplit.arrays import Array, is_array, is_real_floating, namespace
 from trisplit.errors import InputError
 from trisplit.terms.checks import Shape
 
@@ -40,7 +40,7 @@ class Loss:
 
     def check(self, x: Array) -> None:
         """Raise an `InputError` if `x` is no array of floating-point numbers of the shape that the loss takes."""
-        if not is_real_floating(x):
+        if not is_real_floating(x) and not (is_array(x) and namespace(x).isdtype(x.dtype, "real floating")):
             came = getattr(x, "dtype", type(x).__name__)
             raise InputError(f"`x` must hold real floating-point numbers, got {came}; convert it to float64")
         if self.shape is not None and tuple(x.shape) != self.shape:

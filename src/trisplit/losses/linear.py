@@ -53,7 +53,7 @@ class LinearModel(FiniteSum):
         xp, all_b = namespace(x), like(self.b, x, "b")
 
         def compute(part: Array, rows: slice) -> tuple[float, Array]:
-            p, b = part @ x, all_b[rows]
+            p, b = part @ x, all_b[rows, ...]
             return xp.sum(self.phi(p, b)), part.T @ self.slope(p, b)
 
         value, grad = self.samples.like(x).through(compute)
@@ -66,7 +66,7 @@ class LinearModel(FiniteSum):
         """Return f(x)."""
         self.check(x)
         xp, b, samples = namespace(x), like(self.b, x, "b"), self.samples.like(x)
-        total = sum(xp.sum(self.phi(samples.dot(x, rows), b[rows])) for rows in samples.blocks())
+        total = sum(xp.sum(self.phi(samples.dot(x, rows), b[rows, ...])) for rows in samples.blocks())
         return as_number(total / self.n + (0.5 * self.ridge * xp.sum(x * x) if self.ridge else 0.0))
 
     def slopes(self, x: Array, rows: np.ndarray | slice) -> Array:

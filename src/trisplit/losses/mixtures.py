@@ -1,5 +1,7 @@
 """Mixtures of distributions: samples come from one of several groups, and nobody knows from which."""
 
+from math import log, pi
+
 import numpy as np
 
 from trisplit.arrays import Array, namespace
@@ -48,13 +50,13 @@ class GaussianMixture(FiniteSum):
         self.shape = (self.components, d + 1)
         # What does not depend on x: log (2 pi sigma^2)^(d/2), and the mean of ||y_i||^2 / (2 sigma^2).
         squares = float(self.samples.squared_lengths.mean()) / (2 * self.sigma**2)
-        self._constant = 0.5 * d * np.log(2 * np.pi * self.sigma**2) + squares
+        self._constant = 0.5 * d * log(2 * pi * self.sigma**2) + squares
 
     def _log_densities(self, part: Array, x: Array) -> Array:
         """Return log(w_k) + (y_i' mu_k - ||mu_k||^2 / 2) / sigma^2 for some samples and all k, up to the constant."""
         xp = namespace(x)
         centres, logs = x[:, :-1], x[:, -1]
-        heights = logs - 0.5 * xp.sum(centres * centres, axis=1) / self.sigma**2 - log_sum_exp(logs[None, :])
+        heights = logs - 0.5 * xp.sum(centres * centres, axis=1) / self.sigma**2 - log_sum_exp(logs[None, ...])
         return part @ (centres.T / self.sigma**2) + heights[None, :]
 
     def value(self, x: Array) -> float:
@@ -77,7 +79,7 @@ class GaussianMixture(FiniteSum):
         total, sums = self.samples.like(x).through(compute)
         shares = sums[:, -1:] / self.n
         of_centres = (shares * x[:, :-1] - sums[:, :-1] / self.n) / self.sigma**2
-        grad = xp.concat([of_centres, softmax(x[:, -1][None, :]).T - shares], axis=1)
+        grad = xp.concat([of_centres, softmax(x[:, -1][None, ...]).T - shares], axis=1)
         return as_number(self._constant - total / self.n), grad
 
     def sample_grads(self, x: Array, rows: np.ndarray) -> Array:
@@ -86,7 +88,7 @@ class GaussianMixture(FiniteSum):
         xp, part = namespace(x), self.samples.like(x).dense(self.check_rows(rows))
         r = softmax(self._log_densities(part, x))[:, :, None]
         of_centres = r * (x[None, :, :-1] - part[:, None, :]) / self.sigma**2
-        weights = softmax(x[:, -1][None, :])[:, :, None]
+        weights = softmax(x[:, -1][None, ...])[:, :, None]
         return xp.concat([of_centres, weights - r], axis=2)
 
     @classmethod

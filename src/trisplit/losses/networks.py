@@ -92,7 +92,9 @@ class MLP(FiniteSum):
         """Return f(x)."""
         self.check(x)
         xp, samples, b = namespace(x), self.samples.like(x), like(self.b, x, "b")
-        losses = (xp.sum(self._losses(self._forward(samples.part(rows), x)[2], b[rows])) for rows in samples.blocks())
+        losses = (
+            xp.sum(self._losses(self._forward(samples.part(rows), x)[2], b[rows, ...])) for rows in samples.blocks()
+        )
         return as_number(sum(losses) / self.n + (0.5 * self.ridge * xp.sum(x * x) if self.ridge else 0.0))
 
     def value_and_grad(self, x: Array) -> tuple[float, Array]:
@@ -101,7 +103,7 @@ class MLP(FiniteSum):
         xp, all_b = namespace(x), like(self.b, x, "b")
 
         def compute(part: Array, rows: slice) -> tuple[float, Array]:
-            return self._sums(part, all_b[rows], x)
+            return self._sums(part, all_b[rows, ...], x)
 
         value, grad = self.samples.like(x).through(compute)
         value, grad = value / self.n, grad / self.n

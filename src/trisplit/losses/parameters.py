@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from trisplit.arrays import Array, is_array, is_real_floating, kind_of, namespace
+from trisplit.arrays import Array, is_array, kind_of, namespace
 from trisplit.errors import InputError
 from trisplit.terms import Reshape, SeparableSum, Zero
 from trisplit.terms.base import BaseTerm
@@ -49,7 +49,7 @@ class Parameters:
             twice = next(path for path in self.paths if self.paths.count(path) > 1)
             raise InputError(f"`like` has two arrays with the path {twice!r}; rename a key")
         for path, leaf in found:
-            _check_leaf(path, leaf, *found[0])
+            _check_leaf("like", path, leaf, *found[0])
         self.shapes: tuple[Shape, ...] = tuple(tuple(leaf.shape) for _, leaf in found)
         self.sizes = tuple(prod(shape) for shape in self.shapes)
         self.size = sum(self.sizes)
@@ -65,7 +65,7 @@ class Parameters:
             )
         leaves = dict(found)
         for path, shape in zip(self.paths, self.shapes, strict=True):
-            _check_leaf(path, leaves[path], *found[0])
+            _check_leaf("params", path, leaves[path], *found[0])
             if tuple(leaves[path].shape) != shape:
                 raise InputError(f"`params` has shape {tuple(leaves[path].shape)} at {path!r}, not {shape}; reshape it")
         xp = namespace(found[0][1])
@@ -116,21 +116,20 @@ def _leaves(node: Nested, path: str) -> Iterator[tuple[str, Array]]:
         yield from _leaves(child, f"{path}.{key}" if path else str(key))
 
 
-def _check_leaf(path: str, leaf: object, first_path: str, first: Array) -> None:
+def _check_leaf(name: str, path: str, leaf: object, first_path: str, first: Array) -> None:
     """Raise an `InputError` unless a leaf is an array of real numbers of the kind of the first one."""
     if not is_array(leaf):
         came = f"got {type(leaf).__name__} at {path!r}"
-        raise InputError(f"`like` must hold arrays in dictionaries, lists and tuples, {came}; convert it")
-    if not is_real_floating(leaf):
-        dtype = leaf.dtype  # pyright: ignore[reportAttributeAccessIssue]
-        raise InputError(f"`like` must hold real floating-point numbers, got {dtype} at {path!r}; convert it")
-    if kind_of(leaf) != kind_of(first) or leaf.dtype != first.dtype:  # pyright: ignore
-        own, other = (f"{kind_of(array)} {array.dtype}" for array in (leaf, first))  # pyright: ignore
-        raise InputError(
-            f"`like` must be of one library, device and dtype, got {own} at {path!r} and {other} at {first_path!r}"
-        )
-    if 0 in leaf.shape:  # pyright: ignore
-        raise InputError(f"`like` is empty at {path!r}, shape {tuple(leaf.shape)}; leave it out")  # pyright: ignore
+        raise InputError(f"`{name}` must hold arrays in dictionaries, lists and tuples, {came}; convert it")
+    array: Array = leaf  # pyright: ignore[reportAssignmentType]
+    if not namespace(array).isdtype(array.dtype, "real floating"):
+        raise InputError(f"`{name}` must hold real floating-point numbers, got {array.dtype} at {path!r}; convert it")
+    if kind_of(array) != kind_of(first) or array.dtype != first.dtype:
+        own, other = (f"{kind_of(each)} {each.dtype}" for each in (array, first))
+        came = f"got {own} at {path!r} and {other} at {first_path!r}; convert one of them"
+        raise InputError(f"`{name}` must be of one library, device and dtype, {came}")
+    if 0 in array.shape:
+        raise InputError(f"`{name}` is empty at {path!r}, shape {tuple(array.shape)}; leave it out")
 
 
 def _rebuilt(node: Nested, pieces: Iterator[Array]) -> Nested:

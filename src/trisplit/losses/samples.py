@@ -216,7 +216,7 @@ def _table(A: object, name: str) -> Array:
 
 def same_kind(values: Array, x: Array) -> bool:
     """Say whether two arrays share library, dtype and device; where a compiler traces a program, x has no device."""
-    if values.dtype != x.dtype or library(values) != library(x):
+    if library(values) != library(x) or values.dtype != x.dtype:
         return False
     return on_host(x) or device(x) is None or device(values) == device(x)
 
