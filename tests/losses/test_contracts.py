@@ -72,7 +72,7 @@ def test_numbers_are_those_of_numpy_in_double_precision(name, kind, seed):
 
 @every
 def test_arguments_and_answers_are_not_changed(name, kind):
-    for loss, shape in chosen(name, kind):
+    for loss, shape in chosen(name, kind) if kind.library != "jax" else []:  # whose arrays never change
         x = point(0, shape, kind)
         before, first = numpy64(x).copy(), loss.grad(x)
         kept = numpy64(first).copy()
