@@ -1,4 +1,4 @@
-"""The tables of terms and of joint oracles, made from the registries when the documentation is built."""
+"""The tables of terms, joint oracles and losses, made from the registries when the documentation is built."""
 
 import inspect
 from collections.abc import Sequence
@@ -60,6 +60,28 @@ class OraclesTable(SphinxDirective):
         return self.parse_text_to_nodes(table(("one term", "the other"), rows))
 
 
+class LossesTable(SphinxDirective):
+    """`{losses-table}`: one row for each line of `trisplit.losses.registry`, the files in order."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        rows = [loss_row(name, cls) for name, cls in ts.losses.registry.items()]
+        head = ("name", "what it is", "convex", "smoothness constant", "of samples")
+        return self.parse_text_to_nodes(table(head, rows))
+
+
+def loss_row(name: str, cls: type) -> tuple[str, ...]:
+    """Return a row of the table; what differs between examples depends on the data."""
+    losses = [loss for loss, _ in cls.examples()]
+    convex = {loss.convex for loss in losses}
+    known = losses[0].lipschitz is not None
+    words = "yes" if convex == {True} else "no" if convex == {False} else "if $Q$ is"
+    tangent = ", on the tangent space too" if hasattr(losses[0], "tangent_lipschitz") else ""
+    each = issubclass(cls, ts.losses.FiniteSum)
+    cells = ("yes" + tangent if known else "none", "yes" if each else "no sum")
+    return f"{link(cls)}<br>`{name}`", escape(summary(cls)), words, *cells
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
@@ -68,7 +90,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def link(cls: type) -> str:
     """Return a reference to the class in the API pages."""
-    return "any term" if cls is object else f"{{py:class}}`~trisplit.terms.{cls.__name__}`"
+    room = ".".join(cls.__module__.split(".")[:2])
+    return "any term" if cls is object else f"{{py:class}}`~{room}.{cls.__name__}`"
 
 
 def summary(cls: type) -> str:
@@ -110,4 +133,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("terms-table", TermsTable)
     app.add_directive("terms-count", TermsCount)
     app.add_directive("oracles-table", OraclesTable)
+    app.add_directive("losses-table", LossesTable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(config, items):
     """Leave out some facts of some terms, unless TRISPLIT_ALL_FACTS is set; NumPy is asked for all of them."""
     if os.environ.get("TRISPLIT_ALL_FACTS"):
         return
-    many = ("test_terms.py", "test_batches.py")
+    many = ("test_terms.py", "test_batches.py", "test_losses.py")
     left = {item for item in items if any(file in item.nodeid for file in many) and not chosen(item)}
     items[:] = [item for item in items if item not in left]
     config.hook.pytest_deselected(items=list(left))

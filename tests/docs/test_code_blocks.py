@@ -24,6 +24,7 @@ GUIDES = (
     "index",
     "quickstart",
     "bring-your-own-f",
+    "losses",
     "certificates",
     "steps",
     "terms",

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace
+from trisplit.arrays import Array, is_array, is_real_floating, namespace
 from trisplit.errors import InputError
 from trisplit.terms.checks import Shape
 
@@ -17,11 +17,14 @@ class Loss:
     """A smooth function.
 
     What a class says of itself: `convex`, whether it is; `lipschitz`, a smoothness constant (its gradient moves by at
-    most that times the distance of two points), None where there is none or it is not known.
+    most that times the distance of two points), None where there is none or it is not known; `shape`, that of x, None
+    where any shape will do.
     """
 
-    convex: ClassVar[bool] = True
+    convex: bool = True
     lipschitz: float | None = None
+    shape: Shape | None = None
+    name: ClassVar[str]  # in the registry, where it is not the name of the class in lower case
 
     def value(self, x: Array) -> float:
         """Return f(x)."""
@@ -34,6 +37,15 @@ class Loss:
     def value_and_grad(self, x: Array) -> tuple[float, Array]:
         """Return f(x) and its gradient, which share work."""
         raise NotImplementedError(f"{type(self).__name__} must define `value_and_grad`")
+
+    def check(self, x: Array) -> None:
+        """Raise an `InputError` if `x` is no array of floating-point numbers of the shape that the loss takes."""
+        if not is_real_floating(x) and not (is_array(x) and namespace(x).isdtype(x.dtype, "real floating")):
+            came = getattr(x, "dtype", type(x).__name__)
+            raise InputError(f"`x` must hold real floating-point numbers, got {came}; convert it to float64")
+        if self.shape is not None and tuple(x.shape) != self.shape:
+            came = f"got {tuple(x.shape)}; change x0 or the data"
+            raise InputError(f"`x` of {type(self).__name__} must have shape {self.shape}, {came}")
 
     @classmethod
     def examples(cls) -> list[tuple[Self, Shape]]:
@@ -64,9 +76,11 @@ class FiniteSum(Loss):
         """Return indices of samples, or raise an `InputError` if there are no such samples."""
         rows = np.asarray(rows)
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or not rows.size:
-            raise InputError(f"`rows` must be a vector of indices, got {rows.dtype} of shape {rows.shape}")
+            came = f"got {rows.dtype} of shape {rows.shape}"
+            raise InputError(f"`rows` must be a vector of at least one index, {came}; see `np.arange`")
         if rows.min() < 0 or rows.max() >= self.n:
-            raise InputError(f"`rows` must lie between 0 and {self.n - 1}, got {rows.min()} to {rows.max()}")
+            came = f"got {rows.min()} to {rows.max()}; there are {self.n} samples"
+            raise InputError(f"`rows` must lie between 0 and {self.n - 1}, {came}")
         return rows
 
 

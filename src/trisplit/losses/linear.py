@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from trisplit.arrays import Array, as_host, is_array, kind_of, namespace
+from trisplit.arrays import Array, as_host, from_numpy, is_array, kind_of, namespace
 from trisplit.errors import InputError
 from trisplit.losses.base import FiniteSum, as_number
-from trisplit.losses.samples import Samples
+from trisplit.losses.samples import Samples, like, take
 from trisplit.terms.checks import nonnegative_weight
 
 
@@ -31,7 +31,7 @@ class LinearModel(FiniteSum):
 
     def __init__(self, A: object, b: object, *, ridge: float = 0.0) -> None:
         self.samples = A if isinstance(A, Samples) else Samples(A)
-        self.n = self.samples.n
+        self.n, self.shape = self.samples.n, (self.samples.width,)
         self.ridge = nonnegative_weight(ridge, "ridge")
         self.b = self.targets(as_targets(b, self.samples))
 
@@ -49,14 +49,14 @@ class LinearModel(FiniteSum):
 
     def value_and_grad(self, x: Array) -> tuple[float, Array]:
         """Return both in one pass over the samples."""
-        self.samples.check(x)
-        xp = namespace(x)
+        self.check(x)
+        xp, all_b = namespace(x), like(self.b, x, "b")
 
         def compute(part: Array, rows: slice) -> tuple[float, Array]:
-            p, b = part @ x, self.b[rows]
+            p, b = part @ x, all_b[rows, ...]
             return xp.sum(self.phi(p, b)), part.T @ self.slope(p, b)
 
-        value, grad = self.samples.through(compute)
+        value, grad = self.samples.like(x).through(compute)
         value, grad = value / self.n, grad / self.n
         if self.ridge:
             value, grad = value + 0.5 * self.ridge * xp.sum(x * x), grad + self.ridge * x
@@ -64,29 +64,31 @@ class LinearModel(FiniteSum):
 
     def value(self, x: Array) -> float:
         """Return f(x)."""
-        self.samples.check(x)
-        xp = namespace(x)
-        total = sum(xp.sum(self.phi(self.samples.dot(x, rows), self.b[rows])) for rows in self.samples.blocks())
+        self.check(x)
+        xp, b, samples = namespace(x), like(self.b, x, "b"), self.samples.like(x)
+        total = sum(xp.sum(self.phi(samples.dot(x, rows), b[rows, ...])) for rows in samples.blocks())
         return as_number(total / self.n + (0.5 * self.ridge * xp.sum(x * x) if self.ridge else 0.0))
 
     def slopes(self, x: Array, rows: np.ndarray | slice) -> Array:
         """Return the derivatives phi'(a_i' x, b_i) of some samples: with `combined` they are all of a gradient."""
-        return self.slope(self.samples.dot(x, rows), self.b[rows])
+        return self.slope(self.samples.like(x).dot(x, rows), take(like(self.b, x, "b"), rows))
 
     def combined(self, weights: Array, rows: np.ndarray | slice) -> Array:
         """Return the sum of some samples, each times its weight."""
-        return self.samples.t_dot(weights, rows)
+        return self.samples.like(weights).t_dot(weights, rows)
 
     def batch_grad(self, x: Array, rows: np.ndarray) -> Array:
         """Return the mean of the gradients of some samples."""
+        self.check(x)
+        rows = self.check_rows(rows)
         grad = self.combined(self.slopes(x, rows), rows) / len(rows)
         return grad + self.ridge * x if self.ridge else grad
 
     def sample_grads(self, x: Array, rows: np.ndarray) -> Array:
         """Return the gradients of some samples."""
-        part = self.samples.part(rows)
-        part = namespace(x).asarray(part.toarray()) if self.samples.sparse else part  # pyright: ignore
-        slopes = self.slopes(x, rows)
+        self.check(x)
+        rows = self.check_rows(rows)
+        part, slopes = self.samples.like(x).dense(rows), self.slopes(x, rows)
         return part[(slice(None), slice(None), *(None,) * (x.ndim - 1))] * slopes[:, None, ...] + self.ridge * x
 
     @cached_property
@@ -102,19 +104,25 @@ class LinearModel(FiniteSum):
         return self.curvature * float(self.samples.squared_lengths.max()) + self.ridge
 
 
-def as_targets(b: object, samples: Samples) -> Array:
+def as_targets(b: object, samples: Samples, name: str = "b", ndim: int = 1) -> Array:
     """Return what belongs to each sample, in the library and dtype of the samples."""
-    if not is_array(b):
-        b = np.asarray(b)
-    host, name = np.asarray(as_host(b)), samples.name
-    if host.shape[:1] != (samples.n,) or host.ndim != 1:
-        raise InputError(f"`b` must be a vector with an entry for each of {samples.n} samples, got shape {host.shape}")
+    try:
+        host = np.asarray(as_host(b))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"`{name}` must be an array of numbers, got {type(b).__name__}; convert it") from error
+    if host.shape[:1] != (samples.n,) or host.ndim != ndim:
+        what = "a vector" if ndim == 1 else f"an array of {ndim} axes"
+        came = f"got shape {host.shape}; make them fit"
+        raise InputError(f"`{name}` must be {what} with an entry for each of {samples.n} samples, {came}")
     if host.dtype.kind not in "iufb":
-        raise InputError(f"`b` must hold numbers, got {host.dtype}; encode the labels")
+        raise InputError(f"`{name}` must hold numbers, got {host.dtype}; encode the labels")
     if not np.isfinite(host).all():
-        raise InputError("`b` holds NaN or inf; drop or fill those samples")
-    own = "numpy" if samples.sparse or samples.mapped else kind_of(samples.array)
+        raise InputError(f"`{name}` holds NaN or inf; drop or fill those samples")
+    own = samples.kind
+    if own == "numpy" or not is_array(b) or kind_of(b) == "numpy":
+        if is_array(b) and kind_of(b) != "numpy":
+            raise InputError(f"`{name}` is of {kind_of(b)} and `{samples.name}` of {own}; convert one of them")
+        return host.astype(samples.dtype) if own == "numpy" else from_numpy(host, samples.array)
     if kind_of(b) != own:
-        raise InputError(f"`b` is of {kind_of(b)} and `{name}` of {own}; convert one of them")
-    xp = namespace(b)  # pyright: ignore[reportArgumentType]
-    return xp.astype(b, samples.array.dtype)  # pyright: ignore
+        raise InputError(f"`{name}` is of {kind_of(b)} and `{samples.name}` of {own}; convert one of them")
+    return namespace(b).astype(b, samples.dtype)  # pyright: ignore

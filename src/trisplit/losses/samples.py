@@ -5,13 +5,28 @@ lie in memory is read in blocks of rows, so that no more than a block of it is h
 """
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from trisplit.arrays import Array, all_finite, index_like, is_array, kind_of, namespace, to_numpy
+from trisplit.arrays import (
+    Array,
+    all_finite,
+    as_floating,
+    constant_like,
+    device,
+    index_like,
+    is_array,
+    kind_of,
+    library,
+    namespace,
+    on_host,
+    to_numpy,
+)
 from trisplit.errors import InputError
 
 BLOCK = 2**25  # bytes of a mapped file that are read at once
@@ -21,6 +36,8 @@ SLACK = 1e-3  # by which a largest singular value from Lanczos' method is raised
 
 class Samples:
     """A table A with `n` rows, each of them a sample, and its products.
+
+    A table of NumPy's follows x into its library, dtype and device, once; one of another library into its dtype.
 
     Examples
     --------
@@ -34,26 +51,22 @@ class Samples:
 
     def __init__(self, A: object, name: str = "A") -> None:
         self.name, self.mapped = name, isinstance(A, np.memmap)
-        if sparse.issparse(A):
-            A = sparse.csr_array(A)
-            if A.dtype.kind != "f":
-                A = A.astype(float)
-        elif not is_array(A):
-            try:
-                A = np.asarray(A, dtype=float)
-            except (TypeError, ValueError) as error:
-                raise InputError(f"`{name}` must be a table of numbers, got {type(A).__name__} ({error})") from error
-        if len(A.shape) != 2 or 0 in A.shape:  # pyright: ignore
-            raise InputError(f"`{name}` must have two axes, samples and features, got shape {tuple(A.shape)}")  # pyright: ignore
-        self.array: Array = A  # pyright: ignore[reportAttributeAccessIssue]
-        if not self.mapped and not all_finite(self.array.data if self.sparse else self.array):
-            raise InputError(f"`{name}` holds NaN or inf; drop or fill those samples")
+        self.array = _table(A, name)
         self.n, self.width = (int(length) for length in self.array.shape)
+        self.dtype = self.array.dtype  # of what is handed out
+        if self.mapped and self.dtype.kind != "f":
+            self.dtype = np.dtype(float)
+        self._cast: dict[object, Samples] = {}
 
     @property
     def sparse(self) -> bool:
         """Whether the table is a sparse matrix."""
         return sparse.issparse(self.array)
+
+    @property
+    def kind(self) -> str:
+        """Library and device in words."""
+        return "numpy" if self.sparse or self.mapped else kind_of(self.array)
 
     def check(self, x: Array) -> None:
         """Raise an `InputError` if products with `x` make no sense."""
@@ -61,9 +74,25 @@ class Samples:
             raise InputError(
                 f"`{self.name}` has {self.width} columns but x has shape {tuple(x.shape)}; make them equal"
             )
-        own = "numpy" if self.sparse else kind_of(self.array)
-        if kind_of(x) != own:
-            raise InputError(f"`{self.name}` is of {own} and x of {kind_of(x)}; convert one of them")
+
+    def like(self, x: Array) -> Self:
+        """Return the table in the library, on the device and in the dtype of `x`."""
+        if on_host(x) and (self.sparse or self.mapped or on_host(self.array)):
+            if x.dtype == self.dtype:
+                return self
+            if x.dtype not in self._cast:
+                array = self.array if self.mapped else self.array.astype(x.dtype)
+                self._cast[x.dtype] = self._with(array, x.dtype)
+            return self._cast[x.dtype]  # pyright: ignore[reportReturnType]
+        if self.sparse or self.mapped:
+            what = "a sparse matrix" if self.sparse else "a mapped file"
+            raise InputError(f"`{self.name}` is {what} and x of {kind_of(x)}; use NumPy for x, or a dense array")
+        return self if same_kind(self.array, x) else self._with(like(self.array, x, self.name), x.dtype)
+
+    def _with(self, array: Array, dtype: object) -> Self:
+        new = copy(self)
+        new.array, new.dtype, new._cast = array, dtype, {}  # pyright: ignore[reportAttributeAccessIssue]
+        return new
 
     def blocks(self) -> Iterator[slice]:
         """Return ranges of rows that together are the table: one of them if it lies in memory."""
@@ -74,16 +103,18 @@ class Samples:
 
     def part(self, rows: np.ndarray | slice) -> Array:
         """Return some rows, in memory."""
-        if isinstance(rows, slice):
-            if not self.mapped:
-                return self.array if rows == slice(0, self.n) else self.array[rows]
-            found = np.array(self.array[rows])
+        if self.mapped:
+            found = np.array(self.array[rows], dtype=self.dtype)
             if not np.isfinite(found).all():
-                raise InputError(f"`{self.name}` holds NaN or inf in rows {rows.start} to {rows.stop - 1}")
+                where = f"rows {rows.start} to {rows.stop - 1}" if isinstance(rows, slice) else "the rows asked for"
+                raise InputError(f"`{self.name}` holds NaN or inf in {where}; drop or fill those samples")
             return found
-        if self.sparse or type(self.array) is np.ndarray or self.mapped:
-            return self.array[rows]
-        return namespace(self.array).take(self.array, index_like(rows, self.array), axis=0)
+        return self.array if isinstance(rows, slice) and rows == slice(0, self.n) else take(self.array, rows)
+
+    def dense(self, rows: np.ndarray) -> Array:
+        """Return some rows, in memory and dense."""
+        part = self.part(rows)
+        return part.toarray() if self.sparse else part  # pyright: ignore[reportAttributeAccessIssue]
 
     def dot(self, x: Array, rows: np.ndarray | slice) -> Array:
         """Return A[rows] x."""
@@ -102,16 +133,18 @@ class Samples:
             number, total = number + value, part if total is None else total + part
         return number, total  # pyright: ignore[reportReturnType]
 
+    def host_blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Return the blocks on the host in double precision: constants that must bound allow no other."""
+        for rows in self.blocks():
+            part = self.part(rows)
+            yield rows, (part if self.sparse else to_numpy(part)).astype(float)
+
     @cached_property
     def squared_lengths(self) -> np.ndarray:
         """The squared length of each row, on the host."""
         found = np.empty(self.n)
-        for rows in self.blocks():
-            part = self.part(rows)
-            if self.sparse:
-                found[rows] = part.multiply(part).sum(axis=1)
-            else:
-                found[rows] = to_numpy(namespace(part).sum(part * part, axis=1))
+        for rows, part in self.host_blocks():
+            found[rows] = part.multiply(part).sum(axis=1) if self.sparse else np.vecdot(part, part)  # pyright: ignore
         return found
 
     @cached_property
@@ -119,12 +152,90 @@ class Samples:
         """An upper bound of the squared spectral norm, tight up to a thousandth; of mapped files the Frobenius norm."""
         if self.mapped:
             return float(self.squared_lengths.sum())
-        A = self.array if self.sparse else to_numpy(self.array).astype(float)
-        if min(self.n, self.width) <= SMALL:
-            gram = A @ A.T if self.n <= self.width else A.T @ A
-            values = np.linalg.eigvalsh(gram.toarray() if self.sparse else gram)
-            return max(float(values[-1]), 0.0)
-        square = LinearOperator((self.width, self.width), matvec=lambda v: A.T @ (A @ v), dtype=float)  # pyright: ignore
-        start = np.random.default_rng(0).standard_normal(self.width)
-        found = eigsh(square, k=1, tol=SLACK / 10, v0=start, return_eigenvectors=False)
-        return min((1.0 + SLACK) * float(found[0]), float(self.squared_lengths.sum()))
+        return squared_norm(next(self.host_blocks())[1])
+
+    @cached_property
+    def centred(self) -> tuple[float, float]:
+        """Bounds for the table without its mean row: the squared spectral norm, and the largest squared length."""
+        mean = np.sum([part.sum(axis=0) for _, part in self.host_blocks()], axis=0) / self.n
+        square = float(mean @ mean)
+        # ||a - mean||^2 = ||a||^2 - 2 a' mean + ||mean||^2 needs no dense copy of a sparse table.
+        lengths = self.squared_lengths.copy()
+        for rows, part in self.host_blocks():
+            lengths[rows] += square - 2.0 * (part @ mean)
+        return min(self.squared_norm, float(lengths.sum())), max(float(lengths.max()), 0.0)
+
+
+def squared_norm(A: Array) -> float:
+    """Return an upper bound of the squared spectral norm of a float64 matrix, dense or sparse, of the host."""
+    n, width = A.shape
+    if min(n, width) <= SMALL:
+        gram = A @ A.T if n <= width else A.T @ A
+        values = np.linalg.eigvalsh(gram.toarray() if sparse.issparse(gram) else gram)  # pyright: ignore
+        return max(float(values[-1]), 0.0)
+    whole = float((A.multiply(A) if sparse.issparse(A) else A * A).sum())  # pyright: ignore
+    square = LinearOperator((width, width), matvec=lambda v: A.T @ (A @ v), dtype=float)  # pyright: ignore
+    start = np.random.default_rng(0).standard_normal(width)
+    try:
+        found = eigsh(square, k=1, tol=SLACK / 10, v0=start, return_eigenvectors=False)  # pyright: ignore
+    except ArpackError:
+        return whole
+    return min((1.0 + SLACK) * float(found[0]), whole)
+
+
+def _table(A: object, name: str) -> Array:
+    """Return a table of floating-point numbers, or raise an `InputError`."""
+    if sparse.issparse(A):
+        A = sparse.csr_array(A)
+    elif not is_array(A):
+        try:
+            A = np.asarray(A)
+        except (TypeError, ValueError) as error:
+            came = f"got {type(A).__name__} ({' '.join(str(error).split())})"
+            raise InputError(f"`{name}` must be a table of numbers, {came}; rows must be equally long") from error
+    if len(A.shape) != 2 or 0 in A.shape:  # pyright: ignore
+        shape = tuple(A.shape)  # pyright: ignore
+        raise InputError(f"`{name}` must have two axes, samples and features, got shape {shape}; fill or reshape it")
+    array: Array = A  # pyright: ignore[reportAssignmentType]
+    kind = getattr(array.dtype, "kind", None)
+    if kind is not None and kind not in "fiub":
+        raise InputError(f"`{name}` must hold real numbers, got {array.dtype}; encode or convert its columns")
+    if isinstance(array, np.memmap):  # looked at block by block, when it is read
+        return array
+    if sparse.issparse(array):
+        array = array if kind == "f" else array.astype(float)
+    else:
+        try:
+            array = as_floating(array)
+        except TypeError as error:
+            raise InputError(f"`{name}` must hold real numbers, got {array.dtype}; convert its columns") from error
+    if not all_finite(array.data if sparse.issparse(array) else array):  # pyright: ignore[reportArgumentType]
+        raise InputError(f"`{name}` holds NaN or inf; drop or fill those samples")
+    return array
+
+
+def same_kind(values: Array, x: Array) -> bool:
+    """Say whether two arrays share library, dtype and device; where a compiler traces a program, x has no device."""
+    if on_host(values) and on_host(x):  # asked for in every iteration
+        return values.dtype == x.dtype
+    if library(values) != library(x) or values.dtype != x.dtype:
+        return False
+    return device(x) is None or device(values) == device(x)
+
+
+def like(values: Array, x: Array, name: str = "A") -> Array:
+    """Return data in the library, on the device and in the dtype of `x`; data of NumPy's follow x anywhere."""
+    if same_kind(values, x):
+        return values
+    if on_host(values):
+        return constant_like(values, x)
+    if library(values) != library(x) or (device(x) is not None and device(values) != device(x)):
+        raise InputError(f"`{name}` is of {kind_of(values)} and x of {kind_of(x)}; convert one of them")
+    return namespace(x).astype(values, x.dtype)
+
+
+def take(values: Array, rows: np.ndarray | slice) -> Array:
+    """Return some rows of an array or a sparse matrix."""
+    if isinstance(rows, slice) or sparse.issparse(values) or on_host(values):
+        return values[rows]
+    return namespace(values).take(values, index_like(rows, values), axis=0)
