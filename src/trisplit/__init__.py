@@ -16,8 +16,9 @@ from trisplit.solve import minimize
 
 if TYPE_CHECKING:
     from trisplit import losses
+    from trisplit import sklearn as sklearn  # not in `__all__`: a star would need scikit-learn
 
-LATER = ("losses",)  # rooms that need more of SciPy or other libraries, imported when they are first named
+LATER = ("losses", "sklearn")  # rooms that need more of SciPy or other libraries, imported when they are first named
 
 
 def __getattr__(name: str) -> ModuleType:
