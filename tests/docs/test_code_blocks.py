@@ -28,6 +28,7 @@ GUIDES = (
     "steps",
     "terms",
     "own-term",
+    "sklearn",
     "qap",
     "relax-and-round",
 )

@@ -23,7 +23,8 @@ def load(path):
 def test_figure_is_kept_and_shown(path):
     figure = load(path).TARGET
     assert figure.stat().st_size < 200_000, "too large for a page"
-    assert f"({figure.relative_to(ROOT / 'docs').as_posix()})" in (ROOT / "docs/relax-and-round.md").read_text("utf-8")
+    shown = f"({figure.relative_to(ROOT / 'docs').as_posix()})"
+    assert any(shown in page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md"))
 
 
 def test_last_picture_is_stationary_and_nearly_doubly_stochastic():
@@ -51,6 +52,8 @@ def test_script_draws(path, tmp_path, monkeypatch):
     script, target = load(path), tmp_path / "figure.png"
     if path.stem == "iterate_to_permutation":
         script.main("nug12", target)
+    elif not hasattr(script, "SECONDS"):
+        script.main(target)
     else:
         monkeypatch.setattr(script, "SECONDS", 0.05)
         monkeypatch.setattr(script, "SEEDS", 1)

@@ -95,7 +95,8 @@ class OverlappingGroupLasso(RegressorMixin, LinearEstimator):
             x0 = design.inward(self.coef_, self.intercept_, y0, s)
         f = LeastSquares(design.samples, (targets - y0) / s)
         found = solve(f, x0, terms, design, s, tol=self.tol, max_iter=self.max_iter)
-        self.coef_, self.intercept_ = design.outward(found.x, y0, s)
+        self.coef_, intercept = design.outward(found.x, y0, s)
+        self.intercept_ = float(intercept)
         self.n_iter_, self.certificate_ = found.n_iter, found.certificate
         return self
 

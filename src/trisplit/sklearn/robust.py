@@ -136,7 +136,8 @@ class RobustRegressor(RegressorMixin, LinearEstimator):
         given = None if isinstance(scale, str) else scale / s
         run = Graduated(loss, (targets - y0) / s, terms, design, s, tol=self.tol, max_iter=self.max_iter)
         f, found, sigma = run.fit(x, given, warm=warm)
-        self.coef_, self.intercept_ = design.outward(found.x, y0, s)
+        self.coef_, intercept = design.outward(found.x, y0, s)
+        self.intercept_ = float(intercept)
         self.scale_ = sigma * s
         r = -run.residuals(found.x) / sigma
         r[np.abs(r) < 1e-6] = 1e-6
