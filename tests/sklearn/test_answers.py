@@ -7,7 +7,9 @@ from scipy import sparse
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression
 
 import trisplit as ts
+from trisplit.losses import registry
 from trisplit.sklearn import OverlappingGroupLasso, OverlappingGroupLogistic, RobustRegressor, SparseLowRank
+from trisplit.sklearn.robust import of_residuals
 
 CROSSING = [[0, 1, 2, 3], [3, 4, 5], [5, 6, 7, 0], [1, 4, 7]]  # three terms
 CHAIN = [[0, 1, 2], [2, 3, 4], [4, 5, 6], [6, 7]]  # two
@@ -168,6 +170,16 @@ def test_tukey_ignores_gross_outliers(share):
     assert 0.5 < robust.scale_ < 2.5
     np.testing.assert_allclose(robust.coef_, clean.coef_, atol=0.2)
     assert np.abs(robust.predict(X) - clean.predict(X)).max() < 0.6 < np.abs(least.predict(X) - clean.predict(X)).min()
+
+
+@pytest.mark.parametrize("loss", [name for name, one in registry.items() if of_residuals(one)])
+def test_every_loss_of_residuals_fits_clean_data(loss):
+    X, _, rng = table(n=100, d=4, seed=11)
+    y = X @ [1.0, -2.0, 0.0, 3.0] + 5 + 0.1 * rng.standard_normal(100)
+    model = RobustRegressor(loss).fit(X, y)
+    np.testing.assert_allclose(model.coef_, [1.0, -2.0, 0.0, 3.0], atol=0.1)
+    assert 0 < model.weights_.min()
+    assert 0.05 < model.scale_ < 0.2
 
 
 def test_how_far_an_outlier_is_does_not_matter():
