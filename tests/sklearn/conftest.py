@@ -1,9 +1,6 @@
 """What the tests of estimators share."""
 
 import numpy as np
-import pytest
-
-pytest.importorskip("sklearn")
 
 from trisplit.losses import LinearModel, registry
 

@@ -1,8 +1,11 @@
 """The coefficients minimise what the docstrings say: other solvers agree, and optimality conditions hold."""
 
+import pytest
+
+pytest.importorskip("sklearn")
+
 import cvxpy as cp
 import numpy as np
-import pytest
 from scipy import sparse
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression
 

@@ -1,7 +1,10 @@
 """Bad parameters and data raise errors that name them."""
 
-import numpy as np
 import pytest
+
+pytest.importorskip("sklearn")
+
+import numpy as np
 from scipy import sparse
 
 import trisplit as ts

@@ -1,11 +1,14 @@
 """The estimators follow scikit-learn's convention."""
 
+import pytest
+
+pytest.importorskip("sklearn")
+
 import pickle
 import subprocess
 import sys
 
 import numpy as np
-import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
