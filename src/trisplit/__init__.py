@@ -16,9 +16,11 @@ from trisplit.solve import minimize
 
 if TYPE_CHECKING:
     from trisplit import losses
-    from trisplit import torch as torch  # not in `__all__`: a star must not hide PyTorch
+    from trisplit import sklearn as sklearn  # not in `__all__`: a star would need scikit-learn
+    from trisplit import torch as torch  # nor this: it would hide PyTorch
 
-LATER = ("losses", "torch")  # rooms that need more of SciPy or other libraries, imported when they are first named
+# Rooms that need more of SciPy or other libraries, imported when they are first named.
+LATER = ("losses", "sklearn", "torch")
 
 
 def __getattr__(name: str) -> ModuleType:

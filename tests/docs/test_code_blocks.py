@@ -29,6 +29,7 @@ GUIDES = (
     "steps",
     "terms",
     "own-term",
+    "sklearn",
     "qap",
     "relax-and-round",
 )

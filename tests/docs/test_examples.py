@@ -10,7 +10,7 @@ import trisplit as ts
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
-WITH_TORCH = {"digits_network": "torch.md"}  # drawn by tests/backends
+WITH_TORCH = ("digits_network",)  # drawn by tests/backends
 
 
 def load(path):
@@ -22,9 +22,10 @@ def load(path):
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_figure_is_kept_and_shown(path):
-    figure, page = load(path).TARGET, WITH_TORCH.get(path.stem, "relax-and-round.md")
+    figure = load(path).TARGET
     assert figure.stat().st_size < 200_000, "too large for a page"
-    assert f"({figure.relative_to(ROOT / 'docs').as_posix()})" in (ROOT / "docs" / page).read_text("utf-8")
+    shown = f"({figure.relative_to(ROOT / 'docs').as_posix()})"
+    assert any(shown in page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md"))
 
 
 def test_last_picture_is_stationary_and_nearly_doubly_stochastic():
@@ -52,6 +53,8 @@ def test_script_draws(path, tmp_path, monkeypatch):
     script, target = load(path), tmp_path / "figure.png"
     if path.stem == "iterate_to_permutation":
         script.main("nug12", target)
+    elif not hasattr(script, "SECONDS"):
+        script.main(target)
     else:
         monkeypatch.setattr(script, "SECONDS", 0.05)
         monkeypatch.setattr(script, "SEEDS", 1)

@@ -38,6 +38,15 @@ def test_values_add_up_to_the_overlapping_norm(groups, weight, x):
 
 
 @quick
+@given(groups=GROUPS, x=POINTS)
+def test_each_group_keeps_its_weight(groups, x):
+    weights = np.arange(len(groups)) + 0.5
+    overlapping = sum(weight * float(np.linalg.norm(x[group])) for weight, group in zip(weights, groups, strict=True))
+    split = sum(term.value(x) for term in GroupL2.split(groups, weights))
+    assert split == pytest.approx(overlapping, rel=1e-13, abs=1e-13)
+
+
+@quick
 @given(groups=GROUPS)
 def test_number_of_terms(groups):
     """At least as many terms as groups share an index; no more than one for each group and the groups it meets."""

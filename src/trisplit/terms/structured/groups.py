@@ -54,26 +54,28 @@ class GroupL2(Grouped, ConvexFunction):
         object.__setattr__(self, "_layout", layout)
 
     @classmethod
-    def split(cls, groups: Groups, weight: float = 1.0) -> tuple["GroupL2", ...]:
+    def split(cls, groups: Groups, weight: float | Array = 1.0) -> tuple["GroupL2", ...]:
         """Split groups that may overlap into terms of disjoint groups, whose sum is the group norm.
 
-        Each group joins the first term in which it meets no other: two terms for a chain of groups.
+        Each group joins the first term in which it meets no other, with its weight: two terms for a chain of groups.
 
         Examples
         --------
         >>> [term.groups for term in GroupL2.split([[0, 1], [1, 2], [2, 3]])]
         [((0, 1), (2, 3)), ((1, 2),)]
         """
-        layers: list[tuple[list[list[int]], set[int]]] = []
-        for group in as_groups(groups):
-            members = set(group.tolist())
-            free = next((layer for layer in layers if layer[1].isdisjoint(members)), None)
+        lists = [group.tolist() for group in as_groups(groups)]
+        weight = weight_of_groups(weight, len(lists))
+        layers: list[tuple[list[int], set[int]]] = []
+        for k, group in enumerate(lists):
+            free = next((layer for layer in layers if layer[1].isdisjoint(group)), None)
             if free is None:
                 free = ([], set())
                 layers.append(free)
-            free[0].append(group.tolist())
-            free[1].update(members)
-        return tuple(cls(chosen, nonnegative_weight(weight)) for chosen, _ in layers)
+            free[0].append(k)
+            free[1].update(group)
+        own = lambda chosen: weight[chosen] if isinstance(weight, np.ndarray) else weight  # noqa: E731
+        return tuple(cls([lists[k] for k in chosen], own(chosen)) for chosen, _ in layers)
 
     @summed
     def value(self, v: Array) -> Array:

@@ -1,0 +1,89 @@
+"""What all estimators do: minimise in the units of a design, warn if it takes too long, predict."""
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from trisplit.algorithms.state import State
+from trisplit.problem import Smooth, Term
+from trisplit.result import Certificate
+from trisplit.sklearn.design import Design, InUnits
+from trisplit.solve import minimize
+
+
+class Fit(NamedTuple):
+    """What a run has found, in the units of a design.
+
+    `x` has the zeros of all terms, `first` is what one or two terms return: the proximal point of the first.
+    """
+
+    x: np.ndarray
+    first: np.ndarray
+    n_iter: int
+    certificate: Certificate
+
+
+def solve(
+    f: Smooth,
+    x0: np.ndarray,
+    terms: Sequence[Term],
+    design: Design,
+    s: float,
+    *,
+    tol: float,
+    max_iter: int,
+    quiet: bool = False,
+) -> Fit:
+    """Minimise f plus terms of the coefficients, and warn if `tol` is not reached, unless `quiet`.
+
+    Several proximal maps agree up to `tol` only, so an entry that one of them has set to zero is zero: the answer is as
+    sparse as each of the terms wants it.
+    """
+    last: list[State] = []
+
+    def keep(state: State) -> None:
+        last[:] = [state]
+
+    inner = [InUnits(term, design, s) for term in terms]
+    res = minimize(f, x0, inner, tol=tol, max_iter=max_iter, callback=keep, rng=0)
+    if not (res.success or quiet):
+        stationarity = f"stationarity is {res.certificate.stationarity:.1e}, tol {tol:.1e}"
+        warnings.warn(f"{res.message} ({stationarity})", ConvergenceWarning, stacklevel=3)
+    x, state = np.array(res.x), last[0]
+    if len(inner) > 1 and res.iteration == state.t:
+        reached = state.x[None] if len(inner) == 2 else state.z[1:]
+        x[np.any(reached == 0, axis=0)] = 0.0
+    return Fit(x, res.x, int(res.nit), res.certificate)
+
+
+def unit_of(y: np.ndarray) -> float:
+    """Return the root mean square of targets as their unit, 1 if they are zeros."""
+    return float(np.sqrt(np.mean(y**2))) or 1.0
+
+
+class LinearEstimator(BaseEstimator):
+    """An estimator with `coef_` and `intercept_` that takes sparse tables."""
+
+    coef_: np.ndarray
+    intercept_: float | np.ndarray
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _checked(self, X: object, y: object, **options: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return a table, dense or sparse by rows, and targets, if they are sound; remember the features."""
+        return validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, **options)  # pyright: ignore
+
+    def _linear(self, X: object) -> np.ndarray:
+        """Return X coef' + intercept."""
+        check_is_fitted(self)
+        table: np.ndarray = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # pyright: ignore
+        return np.asarray(table @ self.coef_.T + self.intercept_)
