@@ -58,7 +58,7 @@ def minimize(
     step : "auto", "theory", float or rule
         "auto" adapts and needs no constants; "theory" is the step of the theorem that applies. With an estimated
         gradient "auto" is a constant step that suits the estimator and the smoothness constants of f.
-    gradient : "exact", "minibatch", "svrg", "saga", "sarah", "page", "storm" or estimator
+    gradient : "exact", "minibatch", "stream", "svrg", "saga", "sarah", "page", "storm" or estimator
         What stands for the gradient of an f that is a mean over samples, such as those of `ts.losses`; see
         `ts.gradients`. Certificates are computed with the gradient itself, whatever this is.
     relax : float

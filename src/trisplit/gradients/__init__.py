@@ -6,13 +6,14 @@ An estimator is a frozen object; what it remembers is handed through the iterati
 
 from trisplit.errors import InputError
 from trisplit.gradients.base import Estimated, Estimator, batch_smoothness
-from trisplit.gradients.plain import Exact, Minibatch
+from trisplit.gradients.plain import Exact, Minibatch, Stream
 from trisplit.gradients.recursive import PAGE, SARAH, STORM
 from trisplit.gradients.snapshots import SAGA, SVRG
 
 estimators: dict[str, type[Estimator]] = {
     "exact": Exact,
     "minibatch": Minibatch,
+    "stream": Stream,
     "svrg": SVRG,
     "saga": SAGA,
     "sarah": SARAH,
@@ -46,6 +47,7 @@ __all__ = [
     "Estimator",
     "Exact",
     "Minibatch",
+    "Stream",
     "as_gradient",
     "batch_smoothness",
     "estimators",

@@ -90,9 +90,14 @@ def written(entries: Array, rows: np.ndarray, values: Array) -> Array:
     return put_rows(entries, index_like(rows, entries), values, 1)
 
 
-def as_finite_sum(f: object) -> "FiniteSum":
-    """Return `f`, or raise an `InputError` if it is not a sum over samples."""
-    if not (hasattr(f, "n") and hasattr(f, "batch_grad")):
+def as_finite_sum(f: object, estimator: object = None) -> "FiniteSum":
+    """Return `f`, or raise an `InputError` if it is not a sum over samples of the kind that an estimator needs."""
+    if getattr(estimator, "needs", "batch_grad") == "batch_at":
+        if not hasattr(f, "batch_at"):
+            raise InputError(f"gradient='stream' needs a `ts.losses.Streamed`, got {type(f).__name__}; make one")
+    elif hasattr(f, "batch_at"):
+        raise InputError("samples of a stream have no numbers; take gradient='stream' or 'exact'")
+    elif not (hasattr(f, "n") and hasattr(f, "batch_grad")):
         text = f"a stochastic `gradient` needs an f with `n` and `batch_grad(x, rows)`, got {type(f).__name__}"
         raise InputError(f"{text}; take one of `ts.losses`, or gradient='exact'")
     return f  # pyright: ignore[reportReturnType]

@@ -37,7 +37,7 @@ class Estimated(Function):
 
     def __init__(self, exact: Function, estimator: Estimator, key: int) -> None:
         super().__init__(exact.source, 0, exact.counts)
-        self.access = Access(as_finite_sum(exact.source), exact.counts)
+        self.access = Access(as_finite_sum(exact.source, estimator), exact.counts)
         self.estimator, self.key, self.t = estimator, key, 0
         self.dtype = exact.dtype
         self.memory: tuple | None = None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from trisplit.arrays import Array
 from trisplit.errors import InputError
 from trisplit.gradients.access import Access
-from trisplit.gradients.base import batch_smoothness, check_size, inverse, sizes
+from trisplit.gradients.base import batch_smoothness, check_size, constants, inverse, sizes
 from trisplit.gradients.draws import Draw
 
 if TYPE_CHECKING:
@@ -22,6 +22,25 @@ class Exact:
 
     def step(self, loss: "FiniteSum") -> float:
         return inverse(float(loss.lipschitz or 0.0))
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The gradient of the next batch of a `ts.losses.Streamed`, in the order in which they come.
+
+    It does not converge beyond a floor, as a minibatch; that the order is random is up to the source. If batches differ
+    in size, samples of small ones count more.
+    """
+
+    needs = "batch_at"
+
+    def estimate(self, memory: tuple | None, f: Access, z: Array, draw: Draw) -> tuple[Array, tuple]:
+        part, position = f.loss.batch_at(0 if memory is None else memory[0])  # pyright: ignore
+        f.counts.samples += part.n
+        return part.grad(z), (position,)
+
+    def step(self, loss: "FiniteSum") -> float:
+        return inverse(2.0 * constants(loss)[1])
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def for_run(estimator: Estimator, problem: "Problem", x0: Array, rule: StepRule, iterations: int) -> Estimator:
     """Return the estimator with the batch size of the theorem, if it asks for that."""
-    loss = as_finite_sum(problem.f.source)
+    loss = as_finite_sum(problem.f.source, estimator)
     size = getattr(estimator, "size", None)
     if isinstance(size, int) and not isinstance(estimator, Minibatch) and size > loss.n:
         raise InputError(f"`size` of a batch must be at most the number {loss.n} of samples, got {size}; lower it")
@@ -38,7 +38,7 @@ def steps_for(
         if given != "auto":
             text = f"an adaptive step needs gradient='exact', got {type(estimator).__name__}"
             raise InputError(f"{text}; pass a number, 'theory' or 'auto'")
-        rule = Constant(estimator.step(as_finite_sum(problem.f.source)))
+        rule = Constant(estimator.step(as_finite_sum(problem.f.source, estimator)))
     if isinstance(rule, Theory):
         return rule, Constant(rule.start(problem, x0)[0])
     return rule, rule

@@ -38,6 +38,7 @@ from trisplit.losses.quadratics import *  # noqa: F403
 from trisplit.losses.regression import *  # noqa: F403
 from trisplit.losses.robust import *  # noqa: F403
 from trisplit.losses.samples import Samples
+from trisplit.losses.streams import Streamed, Svmlight
 from trisplit.losses.survival import *  # noqa: F403
 
 # In the order of the documentation.
@@ -70,6 +71,8 @@ __all__ = [
     "Loss",
     "Parameters",
     "Samples",
+    "Streamed",
+    "Svmlight",
     "from_jax",
     "from_torch",
     "registry",
