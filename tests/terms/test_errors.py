@@ -51,7 +51,7 @@ def test_weights_are_finite_and_not_negative(term, bad):
 @pytest.mark.parametrize("bad", NOT_A_SIZE)
 def test_weight_of_groups(bad):
     refused(["`weight`"], GroupL2, [[0]], bad)
-    refused(["`weight`"], GroupL2.split, [[0], [0]], bad)
+    refused(["`weight`"], GroupL2.split, [[0], [0], [0]], bad)
 
 
 @pytest.mark.parametrize("bad", [*NOT_A_NUMBER, inf, -1.0, [1.0, -2.0], [1.0, nan], -np.ones((40, 40))])

@@ -178,7 +178,8 @@ class Svmlight:
                 if not lines:
                     return
                 try:
-                    A, b = load_svmlight_file(io.BytesIO(lines), n_features=self.features, zero_based=self.zero_based)
+                    first = self.zero_based
+                    A, b = load_svmlight_file(io.BytesIO(lines), n_features=self.features, zero_based=first)  # pyright: ignore
                 except ValueError as error:
                     text = f"{self.path} cannot be read after byte {begin} ({' '.join(str(error).split())})"
                     raise InputError(f"{text}; is it truncated?") from error
