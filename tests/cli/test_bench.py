@@ -157,6 +157,7 @@ def test_a_figure_is_drawn_where_matplotlib_is_installed(tmp_path, monkeypatch, 
     assert [file.name for file in tmp_path.iterdir()] == ["overhead.json"]
 
 
+@pytest.mark.slow
 def test_relax_runs_every_method_from_every_point(tmp_path, capsys):
     assert run(["bench", "relax", "--quick", "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
@@ -177,6 +178,7 @@ def test_relax_runs_every_method_from_every_point(tmp_path, capsys):
         assert name.split(",")[0] in out
 
 
+@pytest.mark.slow
 def test_multistart_searches_with_every_method_in_every_budget(tmp_path, capsys):
     assert run(["bench", "multistart", "--quick", "--out", str(tmp_path), "--instances", "nug12, chr12a,nug12"]) == 0
     out = capsys.readouterr().out
@@ -240,6 +242,7 @@ def test_goals_are_for_all_instances():
     ]
 
 
+@pytest.mark.slow
 def test_tabu_measures_both_searches_at_every_size(tmp_path, capsys):
     assert run(["bench", "tabu", "--quick", "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
@@ -301,6 +304,7 @@ def test_ctrl_c_keeps_the_instances_that_are_done(name, function, tmp_path, monk
     assert {row[0] for row in rows} == {"esc16f"}
 
 
+@pytest.mark.slow
 def test_goals_are_shown_for_some_instances_but_not_aimed_at(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(relax, "CAP", 1.0)
     monkeypatch.setattr(relax, "SEEDS", 1)
