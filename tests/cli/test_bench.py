@@ -157,6 +157,18 @@ def test_a_figure_is_drawn_where_matplotlib_is_installed(tmp_path, monkeypatch, 
     assert [file.name for file in tmp_path.iterdir()] == ["overhead.json"]
 
 
+def test_a_mapped_file_is_read_and_taken_the_gradient_of(tmp_path, capsys):
+    assert run(["bench", "mapped", "--quick", "--out", str(tmp_path)]) == 0
+    record = json.loads((tmp_path / "mapped.json").read_text())
+    common(record)
+    assert [(row["what"], row["cached"]) for row in record["rows"]] == [
+        ("reading", False), ("reading", True), ("gradient", False), ("gradient", True)
+    ]  # fmt: skip
+    assert all(row["seconds"] > 0 for row in record["rows"])
+    assert 0 < record["anonymous_gib"] < 4
+    assert "anonymous memory" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_relax_runs_every_method_from_every_point(tmp_path, capsys):
     assert run(["bench", "relax", "--quick", "--out", str(tmp_path)]) == 0

@@ -50,13 +50,13 @@ class LinearModel(FiniteSum):
     def value_and_grad(self, x: Array) -> tuple[float, Array]:
         """Return both in one pass over the samples."""
         self.check(x)
-        xp, all_b = namespace(x), like(self.b, x, "b")
+        xp, all_b, samples = namespace(x), like(self.b, x, "b"), self.samples.like(x)
 
         def compute(part: Array, rows: slice) -> tuple[float, Array]:
-            p, b = part @ x, all_b[rows, ...]
+            p, b = samples.times(part, x, rows), all_b[rows, ...]
             return xp.sum(self.phi(p, b)), part.T @ self.slope(p, b)
 
-        value, grad = self.samples.like(x).through(compute)
+        value, grad = samples.through(compute)
         value, grad = value / self.n, grad / self.n
         if self.ridge:
             value, grad = value + 0.5 * self.ridge * xp.sum(x * x), grad + self.ridge * x

@@ -29,7 +29,7 @@ from trisplit.arrays import (
 )
 from trisplit.errors import InputError
 
-BLOCK = 2**25  # bytes of a mapped file that are read at once
+BLOCK = 2**22  # bytes of a mapped file that are read at once: they stay in the cache for a second product
 SMALL = 500  # rows or columns up to which the largest singular value comes from a full decomposition
 SLACK = 1e-3  # by which a largest singular value from Lanczos' method is raised: it may fall short of the true one
 
@@ -102,13 +102,9 @@ class Samples:
         return (slice(start, min(start + size, self.n)) for start in range(0, self.n, size))
 
     def part(self, rows: np.ndarray | slice) -> Array:
-        """Return some rows, in memory."""
+        """Return some rows; of a mapped file they may still lie there, unless their dtype is another one."""
         if self.mapped:
-            found = np.array(self.array[rows], dtype=self.dtype)
-            if not np.isfinite(found).all():
-                where = f"rows {rows.start} to {rows.stop - 1}" if isinstance(rows, slice) else "the rows asked for"
-                raise InputError(f"`{self.name}` holds NaN or inf in {where}; drop or fill those samples")
-            return found
+            return np.asarray(self.array[rows], dtype=self.dtype)
         return self.array if isinstance(rows, slice) and rows == slice(0, self.n) else take(self.array, rows)
 
     def dense(self, rows: np.ndarray) -> Array:
@@ -118,7 +114,20 @@ class Samples:
 
     def dot(self, x: Array, rows: np.ndarray | slice) -> Array:
         """Return A[rows] x."""
-        return self.part(rows) @ x
+        return self.times(self.part(rows), x, rows)
+
+    def times(self, part: Array, x: Array, rows: np.ndarray | slice) -> Array:
+        """Return the product of these rows and x; it also tells whether a mapped file holds what it must not."""
+        p = part @ x
+        if self.mapped and not np.isfinite(p).all():
+            self.require_finite(part, rows)
+        return p
+
+    def require_finite(self, part: Array, rows: np.ndarray | slice) -> None:
+        """Raise an `InputError` if these rows, of a mapped file, hold NaN or inf."""
+        if not np.isfinite(part).all():
+            where = f"rows {rows.start} to {rows.stop - 1}" if isinstance(rows, slice) else "the rows asked for"
+            raise InputError(f"`{self.name}` holds NaN or inf in {where}; drop or fill those samples")
 
     def t_dot(self, w: Array, rows: np.ndarray | slice) -> Array:
         """Return A[rows]' w."""
@@ -129,7 +138,10 @@ class Samples:
         """Return the sums of a number and an array that are computed from each block and its rows."""
         number, total = 0.0, None
         for rows in self.blocks():
-            value, part = compute(self.part(rows), rows)
+            block = self.part(rows)
+            value, part = compute(block, rows)
+            if self.mapped and not np.isfinite(value):
+                self.require_finite(block, rows)
             number, total = number + value, part if total is None else total + part
         return number, total  # pyright: ignore[reportReturnType]
 
@@ -137,6 +149,8 @@ class Samples:
         """Return the blocks on the host in double precision: constants that must bound allow no other."""
         for rows in self.blocks():
             part = self.part(rows)
+            if self.mapped:
+                self.require_finite(part, rows)
             yield rows, (part if self.sparse else to_numpy(part)).astype(float)
 
     @cached_property
