@@ -65,6 +65,7 @@ def test_all_contestants_of_overhead_do_the_same_iteration():
     assert data.h.value(runs[overhead.COPT_CONSTANT]().x) == 0.0
 
 
+@pytest.mark.slow
 def test_core_measures_every_contestant_on_every_problem(tmp_path, capsys):
     assert run(["bench", "core", "--quick", "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
@@ -96,6 +97,7 @@ def test_a_missing_peer_is_named_with_the_remedy(tmp_path, monkeypatch, capsys):
     assert json.loads((tmp_path / "overhead.json").read_text())["missing"] == ["pyproximal", "pyunlocbox", "odl"]
 
 
+@pytest.mark.slow
 def test_without_any_peer_trisplit_is_measured_alone(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(machine, "missing", lambda: list(machine.PEERS.values()))
     monkeypatch.setattr(overhead, "QUICK_SIZES", {10: 20})

@@ -254,6 +254,7 @@ def test_a_result_that_is_wrong_is_reported(monkeypatch):
     assert "cost" in qaplib.make(0.1, "short", trisplit.qap.load("nug12"), 0).refused
 
 
+@pytest.mark.slow
 def test_variants_lack_what_their_names_say_and_leave_nothing_behind(monkeypatch):
     rng = np.random.default_rng(0)
     A, B = rng.integers(0, 99, (2, 12, 12))
