@@ -254,8 +254,9 @@ def readable(x: Array) -> bool:
     where = device(x)
     if array_api_compat.is_torch_array(x):
         torch = sys.modules["torch"]
-        mapped = torch._C._functorch.is_functorch_wrapped_tensor(x)
-        return where.type == "cpu" and not mapped and not torch.compiler.is_compiling()  # pyright: ignore
+        if torch.compiler.is_compiling():  # first: the compiler cannot follow the other question
+            return False
+        return where.type == "cpu" and not torch._C._functorch.is_functorch_wrapped_tensor(x)  # pyright: ignore
     return where is not None and getattr(where, "platform", "cpu") == "cpu"
 
 
