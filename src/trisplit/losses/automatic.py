@@ -161,7 +161,7 @@ def from_torch(
     (tensor(1.), tensor([1., 1.]))
     """
     try:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise InputError("`from_torch` needs PyTorch; pip install 'trisplit[torch]'") from error
     return TorchLoss(torch, fn, like, convex, lipschitz)
@@ -203,7 +203,7 @@ def from_jax(
     (Array(1., dtype=float32), Array([1., 1.], dtype=float32))
     """
     try:
-        import jax
+        import jax  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise InputError("`from_jax` needs JAX; pip install 'trisplit[jax]'") from error
     return JaxLoss(jax, fn, like, convex, lipschitz, compiled)

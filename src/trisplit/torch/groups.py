@@ -5,7 +5,7 @@ from math import isfinite
 from numbers import Real
 from typing import NamedTuple, NoReturn
 
-import torch
+import torch  # pyright: ignore[reportMissingImports]
 
 from trisplit.arrays import Array, misfits
 from trisplit.errors import InputError

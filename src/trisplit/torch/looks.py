@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from math import fsum, hypot
 from typing import NamedTuple
 
-import torch
+import torch  # pyright: ignore[reportMissingImports]
 
 from trisplit.algorithms.state import State
 from trisplit.certificates import certify, kind_for

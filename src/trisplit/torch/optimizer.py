@@ -17,7 +17,7 @@ When a scheduler changes gamma to gamma', z + gamma' s is z + (gamma' / gamma) (
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-import torch
+import torch  # pyright: ignore[reportMissingImports]
 
 from trisplit.arrays import Array
 from trisplit.checkpoint import describe
