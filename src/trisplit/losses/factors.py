@@ -30,11 +30,11 @@ class _Factors(FiniteSum):
 
     def entries(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return row and column of some samples."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define `entries`")
 
     def observed(self, rows: np.ndarray, x: Array) -> Array:
         """Return y_ij of some samples."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define `observed`")
 
     def split(self, x: Array) -> tuple[Array, Array]:
         """Return U and V."""
