@@ -122,9 +122,10 @@ def certify(problem: Problem | ProductProblem, state: State, kind: str | None = 
 def recompute(problem: Problem | ProductProblem, state: State, kind: str | None = None) -> State:
     """Return the state computed anew from y and gamma alone; for a gap z, if it is there, alone matters."""
     if state.z is not None and (kind or kind_for(problem, point(problem, state).shape)) == "gap":
-        return state._replace(u=problem.f.grad(state.z), f_z=None)
+        f_z, u = problem.f.value_and_grad(state.z)
+        return state._replace(u=u, f_z=f_z)
     g, h = problem.counted
-    return iterate(state.t, problem.f, g, h, state.y, state.gamma, FIXED, ())[0]
+    return iterate(state.t, problem.f, g, h, state.y, state.gamma, FIXED, (), valued=isinstance(problem, Problem))[0]
 
 
 def point(problem: Problem | ProductProblem, state: State) -> Array:

@@ -108,6 +108,14 @@ class Driver:
         """Say whether the driver is going to look at iteration t; the end of the run may bring one look more."""
         return t >= self.next_look
 
+    def is_due(self, state: State) -> bool:
+        """Say whether to look: with estimates of the gradient no more than once in a pass over the data."""
+        if state.t < self.next_look:
+            return False
+        if self.estimated is None or not self.rows:
+            return True
+        return self.counts.samples - self.rows[-1].samples >= self.estimated.access.n
+
     def ended_at(self, state: State) -> Status | None:
         """Return the status of a run that resumes from a state at which it is over already."""
         looked_at = bool(self.rows) and self.rows[-1].iteration == state.t
@@ -125,10 +133,8 @@ class Driver:
             return Status.CALLBACK
         out_of_time = self.time_limit is not None and perf_counter() - self.begin >= self.time_limit
         out_of_iterations = state.t >= self.max_iter
-        if state.t >= self.next_look or out_of_time or out_of_iterations:
-            # A look takes a full gradient: with estimates of it, no more than one in a pass over the data.
-            least = 1 if self.estimated is None else self.estimated.iterations_per_pass
-            self.next_look = max(state.t + least, int(LOOK_RATIO * state.t))
+        if self.is_due(state) or out_of_time or out_of_iterations:
+            self.next_look = max(state.t + 1, int(LOOK_RATIO * state.t))
             seen = self.look(state)
             if seen is None:
                 return Status.NOT_FINITE

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import trisplit as ts
-from trisplit.gradients import PAGE, SAGA, SARAH, STORM, SVRG, Minibatch, batch_smoothness, estimators
+from trisplit.gradients import PAGE, SAGA, SARAH, STORM, SVRG, SVRG2, Minibatch, batch_smoothness, estimators
 from trisplit.gradients.access import Access
 from trisplit.gradients.draws import Draw
 from trisplit.parts import Counts
@@ -44,9 +44,11 @@ def copied(memory):
     return tuple(item.copy() if isinstance(item, np.ndarray) else item for item in memory)
 
 
-@pytest.mark.parametrize("kind", ["linear", "plain"])
+OF_PAIRS = [Minibatch(2), SVRG(2, every=9), SAGA(2), SARAH(2, every=9), PAGE(2, chance=1e-9), STORM(2)]
+
+
 @pytest.mark.parametrize(
-    "estimator", [Minibatch(2), SVRG(2, every=9), SAGA(2), SARAH(2, every=9), PAGE(2, chance=1e-9), STORM(2)], ids=repr
+    ("estimator", "kind"), [*product(OF_PAIRS, ["linear", "plain"]), (SVRG2(2, every=9), "linear")], ids=str
 )
 def test_the_mean_over_all_draws(estimator, kind):
     """Unbiased, or wrong by as much as the estimate before, times 1 - momentum."""
@@ -97,8 +99,9 @@ def test_expected_smoothness_bounds_a_step(kind):
 TERMS = [ts.terms.L1(0.02), ts.terms.Box(-0.3, 0.8)]
 
 
-@pytest.mark.parametrize("kind", ["linear", "plain"])
-@pytest.mark.parametrize("name", ["svrg", "saga", "sarah", "page"])
+@pytest.mark.parametrize(
+    ("name", "kind"), [*product(["svrg", "saga", "sarah", "page"], ["linear", "plain"]), ("svrg2", "linear")]
+)
 def test_variance_reduction_converges_linearly(name, kind):
     loss = sum_of(kind, n=200, d=8)
     x = ts.minimize(loss, np.zeros(8), TERMS, tol=1e-13, max_iter=100_000).x
@@ -113,7 +116,9 @@ def test_variance_reduction_converges_linearly(name, kind):
     t = np.arange(until)
     slope, level = np.polyfit(t, np.log(distances[:until]), 1)
     assert slope < -3e-3
-    assert np.abs(np.log(distances[:until]) - slope * t - level).max() < 4.0  # a line over eight decades
+    assert (
+        np.abs(np.log(distances[:until]) - slope * t - level).max() < 6.0
+    )  # a line over eight decades, with stairs between snapshots
     assert res.trace.rows[-1].samples > 0
 
 

@@ -6,6 +6,7 @@ An estimator is a frozen object; what it remembers is handed through the iterati
 
 from trisplit.errors import InputError
 from trisplit.gradients.base import Estimated, Estimator, batch_smoothness
+from trisplit.gradients.curved import SVRG2
 from trisplit.gradients.plain import Exact, Minibatch, Stream
 from trisplit.gradients.recursive import PAGE, SARAH, STORM
 from trisplit.gradients.snapshots import SAGA, SVRG
@@ -15,6 +16,7 @@ estimators: dict[str, type[Estimator]] = {
     "minibatch": Minibatch,
     "stream": Stream,
     "svrg": SVRG,
+    "svrg2": SVRG2,
     "saga": SAGA,
     "sarah": SARAH,
     "page": PAGE,
@@ -43,6 +45,7 @@ __all__ = [
     "SARAH",
     "STORM",
     "SVRG",
+    "SVRG2",
     "Estimated",
     "Estimator",
     "Exact",

@@ -13,7 +13,11 @@ from trisplit.errors import InputError
 
 if TYPE_CHECKING:
     from trisplit.losses.base import FiniteSum
+    from trisplit.losses.samples import Samples
     from trisplit.parts import Counts
+
+
+MOST_FEATURES = 2_000  # whose Hessian an estimator keeps
 
 
 class Table(NamedTuple):
@@ -31,7 +35,8 @@ class Access:
 
     def __init__(self, loss: "FiniteSum", counts: "Counts") -> None:
         self.loss, self.counts, self.n = loss, counts, loss.n
-        self.linear = hasattr(loss, "slopes") and hasattr(loss, "combined")
+        self.linear = hasattr(loss, "slopes_at") and hasattr(loss, "samples")
+        self._held: tuple[object, Array] | None = None
         self.ridge = float(getattr(loss, "ridge", 0.0))
 
     def full(self, z: Array) -> Array:
@@ -49,7 +54,7 @@ class Access:
         self.counts.samples += 2 * len(rows)
         if not self.linear:
             return self.loss.batch_grad(z, rows) - self.loss.batch_grad(w, rows)
-        slopes = self.loss.slopes(z, rows) - self.loss.slopes(w, rows)  # pyright: ignore[reportAttributeAccessIssue]
+        slopes = self._slopes(z, rows) - self._slopes(w, rows)
         return self._combined(slopes, rows) / len(rows) + self.ridge * (z - w)
 
     def table(self, z: Array) -> Table:
@@ -57,7 +62,7 @@ class Access:
         self.counts.samples += self.n
         rows = np.arange(self.n)
         if self.linear:
-            entries = self.loss.slopes(z, slice(0, self.n))  # pyright: ignore[reportAttributeAccessIssue]
+            entries = self._slopes(z, slice(0, self.n))
             return Table(entries, self._combined(entries, slice(0, self.n)) / self.n)
         entries = self.loss.sample_grads(z, rows) - self.ridge * z
         return Table(entries, namespace(z).mean(entries, axis=0))
@@ -66,15 +71,37 @@ class Access:
         """Return what a table holds of some samples."""
         self.counts.samples += len(rows)
         if self.linear:
-            return self.loss.slopes(z, rows)  # pyright: ignore[reportAttributeAccessIssue]
+            return self._slopes(z, rows)
         return self.loss.sample_grads(z, rows) - self.ridge * z
 
-    def total(self, entries: Array, rows: np.ndarray) -> Array:
+    def predictions(self, z: Array, rows: np.ndarray | slice) -> Array:
+        """Return a_i' z of some samples of a linear model."""
+        self.counts.samples += self.n if isinstance(rows, slice) else len(rows)
+        return self._times(z, rows)
+
+    def total(self, entries: Array, rows: np.ndarray | slice) -> Array:
         """Return the sum of the gradients that entries of a table stand for."""
         return self._combined(entries, rows) if self.linear else namespace(entries).sum(entries, axis=0)
 
+    def _slopes(self, z: Array, rows: np.ndarray | slice) -> Array:
+        return self.loss.slopes_at(self._times(z, rows), rows)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _times(self, z: Array, rows: np.ndarray | slice) -> Array:
+        return self._samples(z).times(self._part(z, rows), z, rows)
+
     def _combined(self, weights: Array, rows: np.ndarray | slice) -> Array:
-        return self.loss.combined(weights, rows)  # pyright: ignore[reportAttributeAccessIssue]
+        return self._part(weights, rows).T @ weights
+
+    def _samples(self, like: Array) -> "Samples":
+        return self.loss.samples.like(like)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _part(self, like: Array, rows: np.ndarray | slice) -> Array:
+        """Return some rows of the table; those asked for last are at hand, as their sum is asked for next."""
+        if isinstance(rows, slice):
+            return self._samples(like).part(rows)
+        if self._held is None or self._held[0] is not rows:
+            self._held = rows, self._samples(like).part(rows)
+        return self._held[1]
 
 
 def taken(entries: Array, rows: np.ndarray) -> Array:
@@ -97,6 +124,14 @@ def as_finite_sum(f: object, estimator: object = None) -> "FiniteSum":
             raise InputError(f"gradient='stream' needs a `ts.losses.Streamed`, got {type(f).__name__}; make one")
     elif hasattr(f, "batch_at"):
         raise InputError("samples of a stream have no numbers; take gradient='stream' or 'exact'")
+    elif getattr(estimator, "needs", None) == "bends_at":
+        shape = getattr(f, "shape", ())
+        if not hasattr(f, "bends_at") or len(shape) != 1:
+            text = f"gradient='svrg2' needs a linear model with one prediction a sample, got {type(f).__name__}"
+            raise InputError(f"{text}; take 'svrg' or 'saga'")
+        if shape[0] > MOST_FEATURES:
+            text = f"gradient='svrg2' keeps a matrix of features, at most {MOST_FEATURES}, got {shape[0]}"
+            raise InputError(f"{text}; take 'svrg' or 'saga'")
     elif not (hasattr(f, "n") and hasattr(f, "batch_grad")):
         text = f"a stochastic `gradient` needs an f with `n` and `batch_grad(x, rows)`, got {type(f).__name__}"
         raise InputError(f"{text}; take one of `ts.losses`, or gradient='exact'")

@@ -8,7 +8,7 @@ import numpy as np
 from trisplit.arrays import Array, index_like, is_array, namespace, to_numpy
 from trisplit.errors import InputError
 from trisplit.gradients.access import Access, as_finite_sum
-from trisplit.gradients.draws import Draw
+from trisplit.gradients.draws import Draw, Source
 from trisplit.parts import Function
 from trisplit.terms.checks import whole
 
@@ -39,20 +39,16 @@ class Estimated(Function):
         super().__init__(exact.source, 0, exact.counts)
         self.access = Access(as_finite_sum(exact.source, estimator), exact.counts)
         self.estimator, self.key, self.t = estimator, key, 0
+        self.source = Source(key)
         self.dtype = exact.dtype
         self.memory: tuple | None = None
 
     def grad(self, x: Array) -> Array:
         """Return the estimate of this iteration."""
         self.counts.grad += 1
-        u, self.memory = self.estimator.estimate(self.memory, self.access, x, Draw(self.key, self.t))
+        u, self.memory = self.estimator.estimate(self.memory, self.access, x, Draw(self.key, self.t, self.source))
         self.t += 1
         return u if self.dtype is None else namespace(u).astype(u, self.dtype)
-
-    @property
-    def iterations_per_pass(self) -> int:
-        """How many iterations have taken as many samples as there are, on average."""
-        return max(1, round(self.access.n * self.t / max(self.counts.samples, 1)))
 
     def saved(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return numbers and arrays from which `restore` goes on."""
@@ -64,6 +60,7 @@ class Estimated(Function):
     def restore(self, info: dict, arrays: dict[str, np.ndarray], like: Array) -> None:
         """Go on from what `saved` returned, with arrays in the library and on the device of `like`."""
         self.key, self.t = info["key"], info["t"]
+        self.source = Source(self.key)
         names = [f"gradient.{i}" for i in range(info["length"])]
         numbers = info["numbers"]
         self.memory = tuple(numbers[name] if name in numbers else index_like(arrays[name], like) for name in names)
@@ -98,7 +95,13 @@ def batch_smoothness(loss: "FiniteSum", size: int) -> float:
     (L, largest), n = constants(loss), loss.n
     if n == 1:
         return largest
-    return (n * (size - 1) * L + (n - size) * largest) / (size * (n - 1))
+    return n * (size - 1) / (size * (n - 1)) * L + batch_noise(loss, size)
+
+
+def batch_noise(loss: "FiniteSum", size: int) -> float:
+    """Return the part of `batch_smoothness` that samples bring in; it vanishes if a batch has all of them."""
+    n = loss.n
+    return 0.0 if n == 1 else (n - size) / (size * (n - 1)) * constants(loss)[1]
 
 
 def constants(loss: "FiniteSum") -> tuple[float, float]:

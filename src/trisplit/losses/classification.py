@@ -1,8 +1,9 @@
 """Losses of classification, convex functions of margins m = b_i a_i' x with labels b_i of -1 and 1, or of classes."""
 
 import numpy as np
+from scipy.special import expit
 
-from trisplit.arrays import Array, from_numpy, namespace, to_numpy
+from trisplit.arrays import Array, from_numpy, namespace, on_host, to_numpy
 from trisplit.errors import InputError
 from trisplit.losses.linear import LinearModel
 from trisplit.losses.regression import table
@@ -157,6 +158,8 @@ class Multinomial(LinearModel):
 
 def falling_sigmoid(m: Array) -> Array:
     """Return 1 / (1 + exp(m)), without overflow."""
+    if on_host(m):
+        return expit(-m)
     xp = namespace(m)
     small = xp.exp(-xp.abs(m))  # at most 1
     return xp.where(m > 0, small, xp.ones_like(m)) / (1.0 + small)

@@ -69,9 +69,27 @@ class LinearModel(FiniteSum):
         total = sum(xp.sum(self.phi(samples.dot(x, rows), b[rows, ...])) for rows in samples.blocks())
         return as_number(total / self.n + (0.5 * self.ridge * xp.sum(x * x) if self.ridge else 0.0))
 
+    def predictions(self, x: Array, rows: np.ndarray | slice) -> Array:
+        """Return a_i' x of some samples."""
+        return self.samples.like(x).dot(x, rows)
+
     def slopes(self, x: Array, rows: np.ndarray | slice) -> Array:
         """Return the derivatives phi'(a_i' x, b_i) of some samples: with `combined` they are all of a gradient."""
-        return self.slope(self.samples.like(x).dot(x, rows), take(like(self.b, x, "b"), rows))
+        return self.slopes_at(self.predictions(x, rows), rows)
+
+    def slopes_at(self, p: Array, rows: np.ndarray | slice) -> Array:
+        """Return phi'(p_i, b_i) of some samples with predictions p."""
+        return self.slope(p, take(like(self.b, p, "b"), rows))
+
+    def bends_at(self, p: Array, rows: np.ndarray | slice) -> Array:
+        """Return phi''(p_i, b_i) of some samples by central differences, right to two thirds of the digits."""
+        xp = namespace(p)
+        h = float(xp.finfo(p.dtype).eps) ** (1 / 3) * xp.maximum(xp.abs(p), xp.ones_like(p))
+        return (self.slopes_at(p + h, rows) - self.slopes_at(p - h, rows)) / (2 * h)
+
+    def gram(self, weights: Array, rows: np.ndarray | slice) -> Array:
+        """Return the sum of a_i a_i' over some samples, each times its weight: of `bends_at` it is the Hessian."""
+        return self.samples.like(weights).gram(weights, rows)
 
     def combined(self, weights: Array, rows: np.ndarray | slice) -> Array:
         """Return the sum of some samples, each times its weight."""

@@ -134,6 +134,19 @@ class Samples:
         part = self.part(rows)
         return part.T @ w
 
+    def gram(self, w: Array, rows: np.ndarray | slice) -> Array:
+        """Return A[rows]' diag(w) A[rows], dense, from blocks that stay in the cache for the product."""
+        first = rows.start if isinstance(rows, slice) else 0
+        size = max(1, BLOCK // (self.width * (4 if self.sparse else self.array.dtype.itemsize)))  # pyright: ignore
+        total: Array = 0.0  # pyright: ignore[reportAssignmentType]
+        for start in range(0, w.shape[0], size):
+            stop = min(start + size, w.shape[0])
+            part = self.part(slice(first + start, first + stop) if isinstance(rows, slice) else rows[start:stop])
+            weighted = w[start:stop, None] * part
+            product = part.T @ weighted
+            total = total + (product.toarray() if self.sparse else product)  # pyright: ignore
+        return total
+
     def through(self, compute: Callable[[Array, slice], tuple[float, Array]]) -> tuple[float, Array]:
         """Return the sums of a number and an array that are computed from each block and its rows."""
         number, total = 0.0, None

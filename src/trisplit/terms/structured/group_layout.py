@@ -130,7 +130,9 @@ class Grouped(Blocks):
         layout, n = self.layout(x), x.shape[-1]
         rows = np.ascontiguousarray(x, dtype=np.float32 if x.dtype == np.float32 else np.float64)
         gammas = np.asarray(as_host(gamma), dtype=float)
-        gammas = np.broadcast_to(gammas.reshape(*gammas.shape[: self.batch_ndim], 1), (*x.shape[:-1], 1)).reshape(-1)
+        if self.batch_ndim:
+            gammas = np.broadcast_to(gammas.reshape(*gammas.shape[: self.batch_ndim], 1), (*x.shape[:-1], 1))
+        gammas = gammas.reshape(-1)
         softs = soft * gammas
         if layout.covers(n):
             out = np.empty_like(rows)
