@@ -29,6 +29,9 @@ registry: dict[str, Benchmark] = {
         "overhead", "seconds per iteration, against a bare NumPy loop and copt; a batch of problems against a loop"
     ),
     "terms": Benchmark("terms", "seconds of proximal maps, against everybody who has them, and how they grow"),
+    "stochastic": Benchmark(
+        "stochastic", "passes over the data and seconds with estimated gradients on large tables, against copt's VRTOS"
+    ),
     "mapped": Benchmark("mapped", "the gradient of a loss of samples in a mapped file, against reading the file"),
     "relax": Benchmark(
         "qap.relax", "seconds to a stationary point of the relaxed QAP, and its rounded cost, against Frank-Wolfe", True

@@ -15,6 +15,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
     # from docs/_ext
     "benchmark_tables",
     "command_output",
@@ -24,7 +25,7 @@ extensions = [
     "paper_results",
     "terms_table",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
 default_role = "code"
 add_module_names = False
 smartquotes_action = "D"  # dashes only: X' is a transpose
@@ -38,6 +39,21 @@ autodoc_typehints = "none"  # the docstrings name the types, in fewer words
 napoleon_google_docstring = False
 napoleon_custom_sections = [("Attributes", "params_style")]  # keeps "a, b : int" together
 napoleon_use_rtype = False
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "image_srcset": ["2x"],
+    "reset_modules": ("gallery_style.look", "seaborn"),
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "write_computation_times": False,
+    "min_reported_time": 10**6,  # examples print what takes how long
+}
 
 html_theme = "furo"
 html_title = f"trisplit {version}"

@@ -12,7 +12,7 @@ from trisplit.cli import run
 from trisplit.paper.instances import assignment_error, family
 
 bench = import_module("trisplit.cli.bench")  # in `trisplit.cli` the name is that of the command
-overhead, core, machine = (bench.sibling(name) for name in ("overhead", "core", "machine"))
+overhead, core, machine, stochastic = (bench.sibling(name) for name in ("overhead", "core", "machine", "stochastic"))
 relax, multistart, tabu = (bench.find(name) for name in ("relax", "multistart", "tabu"))
 instances, goals = bench.sibling("qap.instances"), bench.sibling("qap.goals")
 
@@ -169,6 +169,30 @@ def test_a_mapped_file_is_read_and_taken_the_gradient_of(tmp_path, capsys):
     assert all(row["seconds"] > 0 for row in record["rows"])
     assert 0 < record["anonymous_gib"] < 4
     assert "anonymous memory" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("peers", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_estimated_gradients_arrive(peers, tmp_path, monkeypatch, capsys):
+    if not peers:  # which compile at every call
+        ours = [one for one in stochastic.contestants if one.name != stochastic.VRTOS]
+        monkeypatch.setattr(stochastic, "contestants", ours)
+    assert run(["bench", "stochastic", "--quick", "--out", str(tmp_path)]) == 0
+    record = json.loads((tmp_path / "stochastic.json").read_text())
+    common(record)
+    assert [part["problem"] for part in record["problems"]] == ["like rcv1", "like covtype"]
+    for part in record["problems"]:
+        rows = {row["contestant"]: row for row in part["rows"]}
+        assert {"SVRG", "SVRG2", "SAGA", "SARAH", "PAGE", "minibatch", "exact"} <= set(rows)
+        for row in rows.values():
+            assert row["least_error"] >= 0
+            errors = [error for _, error in row["history"]]
+            assert errors[-1] < errors[0]
+        arrived = [row for row in rows.values() if row["iterations"][0] is not None]
+        assert arrived
+        assert all(row["seconds"][0] > 0 and row["passes"][0] > 0 for row in arrived)
+    ends = {row["contestant"]: row["history"][-1][1] for row in record["nonconvex"]["rows"]}
+    assert ends["svrg2"] < ends["svrg"] < ends["minibatch"]
+    assert "Tukey regression" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -26,7 +26,10 @@ FILE_WIDTH = 120  # characters, where the output is not a terminal
 def bench(
     name: Annotated[
         str,
-        typer.Argument(metavar="core|overhead|terms|relax|multistart|qaplib|ablation|tabu", help="Which benchmark."),
+        typer.Argument(
+            metavar="core|overhead|terms|stochastic|mapped|relax|multistart|qaplib|ablation|tabu",
+            help="Which benchmark.",
+        ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, in seconds: shows that it works.")] = False,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write NAME.json and NAME.png.")] = Path("bench"),
