@@ -21,11 +21,33 @@ from trisplit.result import Certificate
 from trisplit.terms import JointOracle
 from trisplit.terms.checks import Shape
 
+__all__ = [
+    "bound",
+    "certify",
+    "close_stationary",
+    "epsilon_from_pair",
+    "epsilon_stationary",
+    "feasible_stationary",
+    "kind_for",
+    "objective",
+    "point",
+    "recompute",
+    "residual",
+    "stationarity_at",
+]
+
 
 def stationarity_at(problem: Problem, z: Array, x: Array) -> float:
     """Return the left-hand side of Definition 2 at the competitor x, indicators counted as 0.
 
     <grad f(z), z - x> + g(z) - g(x) + h(z) - h(x).
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> problem = ts.Problem(lambda x: (x.sum(), np.ones_like(x)), ts.terms.Box(0, 1))
+    >>> float(stationarity_at(problem, np.array([1.0, 0.0]), np.zeros(2)))
+    1.0
     """
     return inner(problem.f.grad(z), z - x, problem.batch_ndim) + _difference(problem, problem.terms, (z, z), (x, x))
 
@@ -44,7 +66,17 @@ def epsilon_stationary(problem: Problem, z: Array) -> float:
 
 
 def feasible_stationary(problem: Problem, z: Array) -> tuple[float, float]:
-    """Return (omega, epsilon) of Definition 3 at z in G: dist(z, H) and the gap over both sets."""
+    """Return (omega, epsilon) of Definition 3 at z in G: dist(z, H) and the gap over both sets.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> f = lambda X: (X[0, 0], np.array([[1.0, 0.0], [0.0, 0.0]]))
+    >>> problem = ts.Problem(f, [ts.terms.Box(0, 1), ts.terms.UnitSums()])
+    >>> omega, epsilon = feasible_stationary(problem, np.full((2, 2), 0.5))
+    >>> round(omega, 9), float(epsilon)
+    (0.0, 0.5)
+    """
     distance = getattr(problem.h, "distance", None)
     if distance is None:
         raise InputError(f"Definition 3 needs a set with `distance` as h, got {type(problem.h).__name__}")
@@ -55,6 +87,14 @@ def close_stationary(problem: Problem, x: Array, z: Array) -> tuple[float, float
     """Return (alpha, beta) of Definition 4 for the pair x in dom h, z in dom g.
 
     alpha = ||z - x||; beta = max over v of <grad f(z), x - v> + g(z) - g(v) + h(x) - h(v), by the joint oracle.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> problem = ts.Problem(lambda x: (x.sum(), np.ones_like(x)), [ts.terms.Box(0, 1), ts.terms.L1(0.5)])
+    >>> alpha, beta = close_stationary(problem, x=np.zeros(2), z=np.array([0.1, 0.0]))
+    >>> round(float(alpha), 9), round(float(beta), 9)
+    (0.1, 0.0)
     """
     u = problem.f.grad(z)
     v = _oracle(problem, u).minimizer(u)
@@ -63,7 +103,13 @@ def close_stationary(problem: Problem, x: Array, z: Array) -> tuple[float, float
 
 
 def epsilon_from_pair(alpha: float, beta: float, G_f: float, L_h: float = 0.0) -> float:
-    """Return the epsilon that an alpha-close beta-stationary pair implies, [YMS21] Observation 1."""
+    """Return the epsilon that an alpha-close beta-stationary pair implies, [YMS21] Observation 1.
+
+    Examples
+    --------
+    >>> epsilon_from_pair(alpha=0.1, beta=0.2, G_f=3.0)
+    0.5
+    """
     return alpha * (G_f + L_h) + beta
 
 
@@ -71,6 +117,15 @@ def bound(problem: Problem | ProductProblem, state: State) -> float | None:
     """Return an upper bound on epsilon at the point that `state` stands for, or None if no bounded set is known.
 
     It bounds the signed gap from above, up to rounding.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> problem = ts.Problem(lambda x: (x @ x / 2, x), [ts.terms.L2Ball(1.0), ts.terms.Zero()])
+    >>> states = ts.tos(problem, np.ones(2), 0.5)
+    >>> epsilons = [float(bound(problem, next(states))) for _ in range(20)]
+    >>> bool(epsilons[-1] < 1e-4 < epsilons[0])
+    True
     """
     k = problem.batch_ndim
     z, x, gamma = state.z, state.x, per_problem(state.gamma, k)
@@ -97,12 +152,27 @@ def bound(problem: Problem | ProductProblem, state: State) -> float | None:
 
 
 def residual(state: State, batch_ndim: int = 0) -> float:
-    """Return ||z - x|| / gamma, the norm of an element of grad f(z) + dg(z) + dh(x)."""
+    """Return ||z - x|| / gamma, the norm of an element of grad f(z) + dg(z) + dh(x).
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> problem = ts.Problem(lambda x: (x @ x / 2, x), [ts.terms.L1(0.1), ts.terms.Zero()])
+    >>> float(residual(next(ts.tos(problem, np.array([2.0]), 0.5))).__round__(6))
+    2.05
+    """
     return norm(state.z - state.x, batch_ndim) / per_problem(state.gamma, batch_ndim)
 
 
 def kind_for(problem: Problem | ProductProblem, shape: Shape) -> str:
-    """Return the kind of the best certificate that is known for points of that shape."""
+    """Return the kind of the best certificate that is known for points of that shape.
+
+    Examples
+    --------
+    >>> import trisplit as ts
+    >>> kind_for(ts.Problem(lambda x: (0.0, 0 * x), [ts.terms.L1(), ts.terms.Zero()]), (3,))
+    'residual'
+    """
     base = problem if isinstance(problem, Problem) else problem.base
     if base is problem and base.oracle(shape) is not None:
         return "gap"
@@ -110,7 +180,15 @@ def kind_for(problem: Problem | ProductProblem, shape: Shape) -> str:
 
 
 def certify(problem: Problem | ProductProblem, state: State, kind: str | None = None) -> Certificate:
-    """Return a certificate for the point that `state` stands for, by default the best one that is known."""
+    """Return a certificate for the point that `state` stands for, by default the best one that is known.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> problem = ts.Problem(lambda x: (x @ x / 2, x), [ts.terms.Box(0, 1), ts.terms.L1(0.5)])
+    >>> certify(problem, next(ts.tos(problem, np.zeros(2), 0.5))).kind
+    'gap'
+    """
     infeasibility = _infeasibility(problem, state)
     kind = kind or kind_for(problem, point(problem, state).shape)
     if kind == "gap":
@@ -120,7 +198,16 @@ def certify(problem: Problem | ProductProblem, state: State, kind: str | None = 
 
 
 def recompute(problem: Problem | ProductProblem, state: State, kind: str | None = None) -> State:
-    """Return the state computed anew from y and gamma alone; for a gap z, if it is there, alone matters."""
+    """Return the state computed anew from y and gamma alone; for a gap z, if it is there, alone matters.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> problem = ts.Problem(lambda x: (x @ x / 2, x), [ts.terms.L1(0.1), ts.terms.Zero()])
+    >>> state = next(ts.tos(problem, np.ones(2), 0.5))
+    >>> bool((recompute(problem, state).x == state.x).all())
+    True
+    """
     if state.z is not None and (kind or kind_for(problem, point(problem, state).shape)) == "gap":
         f_z, u = problem.f.value_and_grad(state.z)
         return state._replace(u=u, f_z=f_z)
@@ -129,12 +216,28 @@ def recompute(problem: Problem | ProductProblem, state: State, kind: str | None 
 
 
 def point(problem: Problem | ProductProblem, state: State) -> Array:
-    """Return the point that `state` stands for: z, and the common x in Algorithm 2."""
+    """Return the point that `state` stands for: z, and the common x in Algorithm 2.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> problem = ts.Problem(lambda x: (x @ x / 2, x), [ts.terms.L1(0.1), ts.terms.Zero()])
+    >>> point(problem, next(ts.tos(problem, np.ones(2), 0.5)))
+    array([0.95, 0.95])
+    """
     return state.z if isinstance(problem, Problem) else problem.common(state.x)
 
 
 def objective(problem: Problem | ProductProblem, state: State) -> float:
-    """Return phi at the point that `state` stands for, indicators counted as 0."""
+    """Return phi at the point that `state` stands for, indicators counted as 0.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> problem = ts.Problem(lambda x: (x @ x / 2, x), [ts.terms.Box(0, 1), ts.terms.L1(1.0)])
+    >>> float(objective(problem, next(ts.tos(problem, np.ones(2), 0.5))))
+    3.0
+    """
     if isinstance(problem, Problem):
         f_z = problem.f.value(state.z) if state.f_z is None else problem.f.number(state.f_z)
         return f_z + problem.nonsmooth(state.z, (state.z, state.x))

@@ -2,4 +2,14 @@
 
 
 class InputError(ValueError):
-    """Bad input: the message names the argument, what came and the remedy."""
+    """Bad input: the message names the argument, what came and the remedy.
+
+    Examples
+    --------
+    >>> import trisplit as ts
+    >>> try:
+    ...     ts.terms.Box(1, 0)
+    ... except ts.InputError as error:
+    ...     print(error)
+    `lo` exceeds `hi`, 1.0 > 0.0; exchange them
+    """

@@ -17,6 +17,20 @@ class Smooth(Protocol):
     """A differentiable function, possibly nonconvex.
 
     `value_and_grad(x)`, which shares work, and `lipschitz`, the smoothness constant of the gradient, are optional.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> class Cosine:
+    ...     def value(self, x):
+    ...         return np.cos(x).sum()
+    ...
+    ...     def grad(self, x):
+    ...         return -np.sin(x)
+    >>> isinstance(Cosine(), ts.Smooth)
+    True
+    >>> ts.minimize(Cosine(), np.ones(1), ts.terms.Box(0, 2)).x
+    array([2.])
     """
 
     def value(self, x: Array, /) -> float: ...
@@ -26,7 +40,22 @@ class Smooth(Protocol):
 
 @runtime_checkable
 class Term(Protocol):
-    """A nonsmooth function or a set; `trisplit.terms` lists the capabilities it may have beyond these two."""
+    """A nonsmooth function or a set; `trisplit.terms` lists the capabilities it may have beyond these two.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> class Even:
+    ...     def value(self, x):
+    ...         return 0.0 if np.ptp(x) < 1e-9 else np.inf
+    ...
+    ...     def prox(self, x, gamma):
+    ...         return np.full_like(x, x.mean())
+    >>> isinstance(Even(), ts.Term)
+    True
+    >>> ts.minimize(lambda x: (x @ x / 2 - x[0], x - [1, 0]), np.zeros(2), Even()).x.round(6)
+    array([0.5, 0.5])
+    """
 
     def value(self, x: Array, /) -> float: ...
 

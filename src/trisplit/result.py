@@ -49,6 +49,14 @@ class Certificate(NamedTuple):
         dist(z, dom h) where h can measure it, else ||z - x||.
     kind : str
         "gap" (exact, by a joint oracle), "bound" (an upper bound on the gap) or "residual".
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> f = lambda x: (((x - 3) ** 2).sum() / 2, x - 3)
+    >>> res = ts.minimize(f, np.zeros(2), [ts.terms.Box(0, 1), ts.terms.L1(0.1)])
+    >>> res.certificate.kind, bool(res.certificate.stationarity <= 1e-6), float(res.certificate.infeasibility)
+    ('gap', True, 0.0)
     """
 
     stationarity: float
@@ -67,6 +75,13 @@ class Guarantee:
         Which assumption fails; with a theorem, what its bounds are.
     stationarity, infeasibility : float or None
         The theorem's bounds, in expectation over the random output, where all constants are known.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> f = lambda x: (x @ x / 2, x)
+    >>> print(ts.minimize(f, np.ones(2), [ts.terms.L1(), ts.terms.Box(0, 1)]).guarantee)
+    no theorem applies: dom g (L1) is not known to be bounded
     """
 
     theorem: str | None
@@ -172,6 +187,15 @@ class Result:
     guarantee : Guarantee
     seed : int or None
         The entropy behind `output="random"`; None if a generator was given.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> res = ts.minimize(lambda x: (x @ x / 2, x), np.ones(2), ts.terms.Box(0.5, 1))
+    >>> res.x, float(res.fun), res.success
+    (array([0.5, 0.5]), 0.25, True)
+    >>> res.message
+    'converged: stationarity and infeasibility are within tol'
     """
 
     x: Array
@@ -232,6 +256,14 @@ class BatchResult:
     guarantee : array of Guarantee
     seed : int or None
         The entropy behind `output="random"`; None if a generator was given.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> f = lambda x: ((x**2).sum(axis=1) / 2, x)  # a value for each row
+    >>> res = ts.minimize(f, np.array([[3.0, 4.0], [0.0, 1.0]]), ts.terms.Box(0.5, 9), batch_ndim=1)
+    >>> res.fun, res.success, len(res)
+    (array([0.25, 0.25]), array([ True,  True]), 2)
     """
 
     x: Array

@@ -11,6 +11,14 @@ class State(NamedTuple):
 
     `f_z` is f(z) if the step rule asked for it, else None; `memory` is what the step rule remembers;
     `d` is x - z if the rule needs it.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> problem = ts.Problem(lambda x: (x @ x / 2, x), [ts.terms.Box(0.5, 1), ts.terms.L1(0.1)])
+    >>> state = next(ts.tos(problem, np.ones(2), 0.5))
+    >>> state.t, state.z, state.x
+    (1, array([1., 1.]), array([0.45, 0.45]))
     """
 
     t: int

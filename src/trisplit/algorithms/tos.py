@@ -25,7 +25,16 @@ FIXED = Constant(1.0)  # keeps the gamma that it is given
 
 
 class Step(NamedTuple):
-    """What one iteration computes; `y` is the next one."""
+    """What one iteration computes; `y` is the next one.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> problem = ts.Problem(lambda x: (x @ x / 2, x), [ts.terms.Box(0.5, 1), ts.terms.L1(0.1)])
+    >>> step = ts.tos_step(problem, np.ones(2), 0.5)
+    >>> step.z, step.y
+    (array([1., 1.]), array([0.45, 0.45]))
+    """
 
     z: Array
     x: Array

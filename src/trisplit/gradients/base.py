@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Estimator(Protocol):
-    """A rule for u_t. It is a frozen object; what it remembers is a tuple of arrays and numbers, None at first."""
+    """A rule for u_t. It is a frozen object; what it remembers is a tuple of arrays and numbers, None at first.
+
+    Examples
+    --------
+    >>> import trisplit as ts
+    >>> isinstance(ts.gradients.SVRG(), ts.gradients.Estimator)
+    True
+    """
 
     def estimate(self, memory: tuple | None, f: Access, z: Array, draw: Draw) -> tuple[Array, tuple]:
         """Return the estimate of the gradient at z and what to remember."""
@@ -33,6 +40,14 @@ class Estimated(Function):
     """f whose gradient is estimated; everything else is its own.
 
     It remembers what its estimator does: `saved` and `restore` carry that over to another run.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> loss = ts.losses.LeastSquares(np.eye(2), np.ones(2))
+    >>> f = ts.gradients.Estimated(ts.Problem(loss, ts.terms.L1()).f, ts.gradients.Minibatch(2), key=0)
+    >>> f.grad(np.zeros(2)).sum(), f.counts.samples
+    (np.float64(-1.0), 2)
     """
 
     def __init__(self, exact: Function, estimator: Estimator, key: int) -> None:
@@ -91,6 +106,13 @@ def batch_smoothness(loss: "FiniteSum", size: int) -> float:
     """Return the expected smoothness of the mean of `size` different samples, between that of f and of one sample.
 
     N. Gazagnadou, R. M. Gower, J. Salmon (2019), Optimal mini-batch and step sizes for SAGA, equation 10.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> f = ts.losses.LeastSquares(np.eye(4), np.ones(4))
+    >>> f.lipschitz, batch_smoothness(f, 2), f.sample_lipschitz
+    (0.25, 0.5, 1.0)
     """
     (L, largest), n = constants(loss), loss.n
     if n == 1:

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Exact:
-    """The gradient itself, u = grad f(z)."""
+    """The gradient itself, u = grad f(z).
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> f = ts.losses.Logistic(np.array([[1.0, 0.5], [-1.0, 2.0], [0.3, -1.0]]), np.array([1, -1, 1]), ridge=0.1)
+    >>> res = ts.minimize(f, np.zeros(2), ts.terms.L1(0.01), gradient=ts.gradients.Exact(), rng=0)
+    >>> res.success
+    True
+    """
 
     def estimate(self, memory: tuple | None, f: Access, z: Array, draw: Draw) -> tuple[Array, tuple]:
         return f.full(z), ()
@@ -30,6 +39,15 @@ class Stream:
 
     It does not converge beyond a floor, as a minibatch; that the order is random is up to the source. If batches differ
     in size, samples of small ones count more.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> batches = [(np.array([[1.0, 0.5], [-1.0, 2.0]]), np.array([1, -1]))]
+    >>> f = ts.losses.Streamed(ts.losses.Logistic, batches)
+    >>> res = ts.minimize(f, np.zeros(2), ts.terms.L1(0.01), gradient=ts.gradients.Stream(), step=0.5, max_iter=20)
+    >>> res.nit
+    20
     """
 
     needs = "batch_at"

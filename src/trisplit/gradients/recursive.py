@@ -52,6 +52,14 @@ class SARAH:
     Nguyen, Liu, Scheinberg, Takac (2017), SARAH: a novel method for machine learning problems using stochastic
     recursive gradient; Fang, Li, Lin, Zhang (2018), SPIDER: near-optimal non-convex optimization via stochastic
     path-integrated differential estimator.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> f = ts.losses.Logistic(np.array([[1.0, 0.5], [-1.0, 2.0], [0.3, -1.0]]), np.array([1, -1, 1]), ridge=0.1)
+    >>> res = ts.minimize(f, np.zeros(2), ts.terms.L1(0.01), gradient=ts.gradients.SARAH(2), rng=0)
+    >>> res.success
+    True
     """
 
     size: int | None = None
@@ -89,6 +97,14 @@ class PAGE:
     ----------
     Li, Bao, Zhang, Richtarik (2021), PAGE: a simple and optimal probabilistic gradient estimator for nonconvex
     optimization.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> f = ts.losses.Logistic(np.array([[1.0, 0.5], [-1.0, 2.0], [0.3, -1.0]]), np.array([1, -1, 1]), ridge=0.1)
+    >>> res = ts.minimize(f, np.zeros(2), ts.terms.L1(0.01), gradient=ts.gradients.PAGE(2), rng=0)
+    >>> res.success
+    True
     """
 
     size: int | None = None
@@ -128,6 +144,14 @@ class STORM:
     References
     ----------
     Cutkosky, Orabona (2019), Momentum-based variance reduction in non-convex SGD.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> f = ts.losses.Logistic(np.array([[1.0, 0.5], [-1.0, 2.0], [0.3, -1.0]]), np.array([1, -1, 1]), ridge=0.1)
+    >>> given = {"gradient": ts.gradients.STORM(2), "max_iter": 50, "rng": 0}
+    >>> ts.minimize(f, np.zeros(2), ts.terms.L1(0.01), **given).nit
+    50
     """
 
     size: int | None = None

@@ -47,6 +47,14 @@ class SVRG:
     ----------
     Johnson, Zhang (2013), Accelerating stochastic gradient descent using predictive variance reduction; Allen-Zhu, Yuan
     (2016), Improved SVRG for non-strongly-convex or sum-of-non-convex objectives, for the doubling.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> f = ts.losses.Logistic(np.array([[1.0, 0.5], [-1.0, 2.0], [0.3, -1.0]]), np.array([1, -1, 1]), ridge=0.1)
+    >>> res = ts.minimize(f, np.zeros(2), ts.terms.L1(0.01), gradient=ts.gradients.SVRG(2), rng=0)
+    >>> res.success
+    True
     """
 
     size: int | None = None
@@ -109,6 +117,14 @@ class SAGA:
     ----------
     Defazio, Bach, Lacoste-Julien (2014), SAGA: a fast incremental gradient method with support for non-strongly convex
     composite objectives; Pedregosa, Fatras, Casotto (2019), Proximal splitting meets variance reduction.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> f = ts.losses.Logistic(np.array([[1.0, 0.5], [-1.0, 2.0], [0.3, -1.0]]), np.array([1, -1, 1]), ridge=0.1)
+    >>> res = ts.minimize(f, np.zeros(2), ts.terms.L1(0.01), gradient=ts.gradients.SAGA(2), rng=0)
+    >>> res.success
+    True
     """
 
     size: int | None = None

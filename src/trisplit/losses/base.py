@@ -19,6 +19,17 @@ class Loss:
     What a class says of itself: `convex`, whether it is; `lipschitz`, a smoothness constant (its gradient moves by at
     most that times the distance of two points), None where there is none or it is not known; `shape`, that of x, None
     where any shape will do.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> class Sine(ts.losses.Loss):
+    ...     convex, lipschitz = False, 1.0
+    ...
+    ...     def value_and_grad(self, x):
+    ...         return float(np.sin(x).sum()), np.cos(x)
+    >>> ts.minimize(Sine(), np.zeros(1), ts.terms.Box(-1, 1)).x
+    array([-1.])
     """
 
     convex: bool = True
@@ -58,6 +69,15 @@ class FiniteSum(Loss):
 
     `sample_lipschitz` is a smoothness constant of each of them. `rows` below are indices of samples, an array of
     integers of NumPy's in which one may stand more than once.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> f = ts.losses.LeastSquares(np.eye(3), np.array([1.0, 2.0, 3.0]))
+    >>> isinstance(f, ts.losses.FiniteSum), f.n
+    (True, 3)
+    >>> f.batch_grad(np.zeros(3), np.array([0, 2]))
+    array([-0.5,  0. , -1.5])
     """
 
     n: int

@@ -25,6 +25,18 @@ class LinearModel(FiniteSum):
         What belongs to each sample.
     ridge : float
         ridge ||x||^2 / 2 is added.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> class Quartic(ts.losses.LinearModel):
+    ...     def phi(self, p, b):
+    ...         return (p - b) ** 4 / 4
+    ...
+    ...     def slope(self, p, b):
+    ...         return (p - b) ** 3
+    >>> Quartic(np.eye(2), np.array([1.0, 2.0])).grad(np.zeros(2))
+    array([-0.5, -4. ])
     """
 
     curvature: float | None = None  # a bound on |phi''|

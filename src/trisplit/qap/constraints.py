@@ -41,6 +41,13 @@ class Way:
     known : array of int, or None
         With forbidden pairs, an allowed permutation of the inner problem: all that cost no more are allowed, too. So
         the best of what a search has found and this one is allowed.
+
+    Examples
+    --------
+    >>> import trisplit as ts
+    >>> inner, way = ts.qap.constrained(ts.qap.load("nug12"), fixed={0: 3})
+    >>> inner.n, way.rows
+    (11, 12)
     """
 
     whole: Instance

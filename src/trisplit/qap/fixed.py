@@ -36,6 +36,13 @@ class Expansion:
         The fixed rows with their columns, sorted by row.
     rows, columns : arrays of int
         The free ones, ascending; row i of the smaller problem is row `rows[i]` of the whole one.
+
+    Examples
+    --------
+    >>> import trisplit as ts
+    >>> smaller, expand = ts.qap.reduced(ts.qap.load("nug12"), None, None, {0: 3})
+    >>> smaller.n, expand.rows[0]
+    (11, np.int64(1))
     """
 
     pairs: NDArray[np.int64]

@@ -21,7 +21,13 @@ KEPT = 30  # permutations of starts for the populations
 
 
 class QAPStatus(Enum):
-    """Why a search ended; the value is the message."""
+    """Why a search ended; the value is the message.
+
+    Examples
+    --------
+    >>> QAPStatus.OPTIMAL.value
+    'the cost equals the proven optimum'
+    """
 
     FINISHED = "all starts are done"
     TARGET = "the target was reached"
@@ -49,6 +55,13 @@ class QAPTraceRow(NamedTuple):
         The best so far.
     bound : int or float or None
         The best lower bound so far.
+
+    Examples
+    --------
+    >>> import trisplit as ts
+    >>> res = ts.qap.solve(ts.qap.load("nug12"), starts=1, rng=0)
+    >>> res.trace[0].member, res.trace[0].number
+    ('start', 1)
     """
 
     number: int
@@ -90,6 +103,13 @@ class QAPResult:
     seed : int or None
     elapsed : float
         Seconds.
+
+    Examples
+    --------
+    >>> import trisplit as ts
+    >>> res = ts.qap.solve(ts.qap.load("nug12"), starts=2, rng=0)
+    >>> res.cost, res.best_known, len(res.permutation)
+    (578, 578, 12)
     """
 
     permutation: np.ndarray

@@ -15,7 +15,14 @@ Memory = TypeVar("Memory", bound=tuple)
 
 @runtime_checkable
 class StepRule(Protocol[Memory]):
-    """A rule for gamma; `memory` is all that it remembers, a tuple of numbers and arrays."""
+    """A rule for gamma; `memory` is all that it remembers, a tuple of numbers and arrays.
+
+    Examples
+    --------
+    >>> import trisplit as ts
+    >>> isinstance(ts.steps.Constant(0.5), ts.steps.StepRule)
+    True
+    """
 
     @property
     def needs_d(self) -> bool:

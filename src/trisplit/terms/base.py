@@ -37,7 +37,19 @@ CAPABILITIES = {
 
 
 class MissingCapabilityError(InputError, AttributeError):
-    """A term was asked for what it does not have; `hasattr` says so beforehand."""
+    """A term was asked for what it does not have; `hasattr` says so beforehand.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> hasattr(ts.terms.L1(), "project")
+    False
+    >>> try:
+    ...     ts.terms.L1().project(np.ones(2))
+    ... except ts.terms.MissingCapabilityError as error:
+    ...     print(str(error)[:40])
+    L1 has no projection (`project`); beside
+    """
 
 
 METHODS = ("value", "project", "distance", "support", "lmo", "conjugate_value")  # of an array
@@ -53,6 +65,15 @@ class BaseTerm:
     What a class says of itself: `cost`, how the time of a proximal map grows with the number n of entries; `accuracy`,
     how many units of rounding it may miss by; `host`, if it computes there whatever the array is, why;
     `diameter_exact`, whether `diameter` is attained or only an upper bound.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> term = ts.terms.L1(2.0)
+    >>> isinstance(term, ts.terms.BaseTerm), term.convex, term.indicator, term.cost
+    (True, True, False, 'n')
+    >>> term.batched(1).value(np.ones((3, 2)))
+    array([4., 4., 4.])
     """
 
     batch_ndim = 0
@@ -191,7 +212,17 @@ class ClosedSet(BaseTerm):
 
 
 class ConvexSet(ClosedSet):
-    """The indicator of a closed convex set; a subclass supplies `project`."""
+    """The indicator of a closed convex set; a subclass supplies `project`.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> box = ts.terms.Box(0, 1)
+    >>> isinstance(box, ts.terms.ConvexSet), box.indicator
+    (True, True)
+    >>> box.project(np.array([2.0, 0.3])), float(box.distance(np.array([2.0, 0.3])))
+    (array([1. , 0.3]), 1.0)
+    """
 
     convex = True
 

@@ -38,6 +38,13 @@ class JointOracle:
         u -> a number that is at least max <u, x> over dom g and dom h.
     fits : callable
         Whether the oracle is for arrays of that shape.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> oracle = ts.terms.find_joint_oracle(ts.terms.Box(-1, 1), ts.terms.L1(0.5))
+    >>> oracle.minimizer(np.array([2.0, -0.1]))
+    array([-1.,  0.])
     """
 
     minimizer: Callable[[Array], Array]

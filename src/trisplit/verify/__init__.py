@@ -21,7 +21,13 @@ __all__ = ["Confirmed", "UnreadableError", "WrongError", "proven_bound", "verify
 
 @dataclass(frozen=True)
 class Confirmed:
-    """What was claimed and is true."""
+    """What was claimed and is true.
+
+    Examples
+    --------
+    >>> print(Confirmed("nug12", 12, cost=578, best_known=578, lower_bound=578, method="dnn"))
+    nug12: right, n = 12, cost 578, best known 578, lower bound 578 (dnn), proven optimal by the bound
+    """
 
     instance: str
     n: int

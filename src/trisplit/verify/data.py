@@ -13,7 +13,17 @@ MAX_BYTES = 512 * 2**20
 
 
 class UnreadableError(Exception):
-    """What was to be checked cannot be read; the message says why, in one line."""
+    """What was to be checked cannot be read; the message says why, in one line.
+
+    Examples
+    --------
+    >>> from trisplit.verify import verify
+    >>> try:
+    ...     verify("nowhere.json")
+    ... except UnreadableError as error:
+    ...     print(str(error)[:14])
+    'nowhere.json'
+    """
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,6 +40,13 @@ class LowerBound:
         `value` from it.
     seconds : float
         How long it took.
+
+    Examples
+    --------
+    >>> import trisplit as ts
+    >>> bound = ts.qap.lower_bound(ts.qap.load("nug12"), method="gilmore-lawler")
+    >>> bound.value, bound.method
+    (493, 'gilmore-lawler')
     """
 
     value: int | float
