@@ -17,7 +17,7 @@ class UnreadableError(Exception):
 
     Examples
     --------
-    >>> from trisplit.verify import verify
+    >>> from trisplit.verify import UnreadableError, verify
     >>> try:
     ...     verify("nowhere.json")
     ... except UnreadableError as error:
