@@ -41,6 +41,7 @@ QUICK_LASSOS: tuple[tuple[Callable[[], Problem], Limits], ...] = (
     (lambda: group_lasso("like covtype", like_covtype(2_000), 1), Limits(800, 0.1)),
 )
 ROBUST_PASSES, QUICK_PASSES, MARKS = 60, 20, (2, 5, 20, 60)
+SOONEST = 0.03  # passes, where logarithmic axes begin
 NONCONVEX = (EXACT, "minibatch", "svrg", "svrg2", "saga", "sarah", "page")
 
 
@@ -174,18 +175,24 @@ def compilations(taking_part: list[Contestant]) -> dict[str, int]:
 
 
 def goals(part: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return how the variance reduction that arrives first compares with VRTOS, in passes and seconds."""
+    """Return how variance reduction compares with VRTOS in passes and seconds, by the method that is best off in both.
+
+    Where VRTOS has not arrived, there is no ratio.
+    """
     rows = {row["contestant"]: row for row in part["rows"]}
     arrived = [row for row in rows.values() if row["reduces_variance"] and row["seconds"][-1] is not None]
-    if VRTOS not in rows or not arrived:
+    if VRTOS not in rows or rows[VRTOS]["seconds"][-1] is None or not arrived:
         return []
-    best, found = min(arrived, key=lambda row: row["seconds"][-1]), []
-    for what, at_most in HIGHEST_RATIOS.items():
-        theirs = rows[VRTOS][what][-1]
-        measured = None if theirs is None else best[what][-1] / theirs
-        names = {"problem": part["problem"], "of": best["contestant"], "what": what}
-        found.append(names | {"ratio": measured, "at_most": at_most, "holds": measured is None or measured <= at_most})
-    return found
+
+    def ratios(row: dict[str, Any]) -> dict[str, float]:
+        return {what: row[what][-1] / rows[VRTOS][what][-1] for what in HIGHEST_RATIOS}
+
+    best = min(arrived, key=lambda row: max(ratios(row)[what] / most for what, most in HIGHEST_RATIOS.items()))
+    names = {"problem": part["problem"], "of": best["contestant"]}
+    return [
+        names | {"what": what, "ratio": ratio, "at_most": HIGHEST_RATIOS[what], "holds": ratio <= HIGHEST_RATIOS[what]}
+        for what, ratio in ratios(best).items()
+    ]
 
 
 def tables(record: dict[str, Any]) -> list[Table]:
@@ -216,10 +223,10 @@ def tables(record: dict[str, Any]) -> list[Table]:
         for row in part["rows"]:
             table.rows.append([row["contestant"], *(after(row["history"], k) for k in MARKS)])
         shown.append(table)
-    aims = Table("fastest variance reduction / VRTOS, to 1e-6, and the goal", ["problem", "ratio", "measured", "goal"])
+    aims = Table("variance reduction / VRTOS, to 1e-6, and the goal", ["problem", "ratio", "measured", "goal"])
     for goal in record["goals"]:
-        value = "never arrived" if goal["ratio"] is None else f"{goal['ratio']:.2f}"
-        aims.rows.append([goal["problem"], f"{goal['of']}, {goal['what']}", value, f"<= {goal['at_most']:g}"])
+        measured, most = f"{goal['ratio']:.2f}", f"<= {goal['at_most']:g}"
+        aims.rows.append([goal["problem"], f"{goal['of']}, {goal['what']}", measured, most])
     for name, count in record.get("compilations", {}).items():
         if count:
             aims.rows.append(["second call", f"{name}, functions compiled", f"{count}", "0"])
@@ -247,7 +254,7 @@ def figure(record: dict[str, Any]) -> "Figure":
         for column, part in enumerate(record["problems"][:2]):
             for row in part["rows"]:
                 passes, errors = np.array(row["history"]).T
-                look = look_of(row["contestant"])
+                passes, look = np.maximum(passes, SOONEST), look_of(row["contestant"])
                 panels[0, column].semilogy(passes, np.maximum(errors, ERRORS[-1] / 5), **look)
                 if row["passes"][0]:
                     pace = next(t / p for t, p in zip(row["seconds"][::-1], row["passes"][::-1], strict=True) if t)
