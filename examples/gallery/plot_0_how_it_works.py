@@ -21,8 +21,12 @@ y = np.linspace(-3, 3, 301)
 figure, axis = plt.subplots(figsize=(7.2, 3.4))
 axis.plot(y, y, color="0.7", linewidth=1, label="nothing")
 axis.plot(y, ts.terms.L1(1.0).prox(y, 1.0), label=r"$g(x) = |x|$, $\gamma = 1$")
-axis.plot(y, ts.terms.Box(-0.5, 1.5).prox(y, 1.0), label="the interval from -0.5 to 1.5")
-axis.set(xlabel="y", ylabel="proximal point", title="What two terms make of a number")
+axis.plot(
+    y, ts.terms.Box(-0.5, 1.5).prox(y, 1.0), label="the interval from -0.5 to 1.5"
+)
+axis.set(
+    xlabel="y", ylabel="proximal point", title="What two terms make of a number"
+)
 axis.legend()
 plt.show()
 
@@ -37,10 +41,15 @@ plt.show()
 def f(p):
     a, b = p
     value = (b - a**2 / 2) ** 2 + 0.1 * (a - 2) ** 2
-    return value, np.array([-2 * a * (b - a**2 / 2) + 0.2 * (a - 2), 2 * (b - a**2 / 2)])
+    return value, np.array(
+        [-2 * a * (b - a**2 / 2) + 0.2 * (a - 2), 2 * (b - a**2 / 2)]
+    )
 
 
-disc, plane = ts.terms.L2Ball(0.8), ts.terms.HalfSpace(np.array([1.0, 1.0]), 1.0)  # a + b <= 1
+disc, plane = (
+    ts.terms.L2Ball(0.8),
+    ts.terms.HalfSpace(np.array([1.0, 1.0]), 1.0),
+)  # a + b <= 1
 problem, states = ts.Problem(f, [disc, plane]), []
 for state in ts.tos(problem, np.array([-1.2, 1.4]), 0.25):
     states.append(state)
@@ -51,13 +60,30 @@ z, x = (np.array([getattr(state, name) for state in states]) for name in "zx")
 grid = np.linspace(-2, 2, 201)
 values = np.array([[f((a, b))[0] for a in grid] for b in grid])
 figure, axis = plt.subplots(figsize=(5.6, 4.6))
-axis.contour(grid, grid, values, levels=np.geomspace(0.02, 12, 14), colors="0.75", linewidths=0.8)
+axis.contour(
+    grid,
+    grid,
+    values,
+    levels=np.geomspace(0.02, 12, 14),
+    colors="0.75",
+    linewidths=0.8,
+)
 axis.add_patch(plt.Circle((0, 0), 0.8, fill=False, color="C0", linewidth=1.5))
 axis.plot([-1, 2], [2, -1], color="C1", linewidth=1.5)
-axis.plot(*z.T, "o-", color="C0", markersize=3, linewidth=0.8, label="z, in the disc")
-axis.plot(*x.T, "s-", color="C1", markersize=3, linewidth=0.8, label="x, below the line")
+axis.plot(
+    *z.T, "o-", color="C0", markersize=3, linewidth=0.8, label="z, in the disc"
+)
+axis.plot(
+    *x.T, "s-", color="C1", markersize=3, linewidth=0.8, label="x, below the line"
+)
 axis.plot(*z[-1], "*", color="black", markersize=13, label="answer")
-axis.set(xlim=(-1.3, 1.3), ylim=(-0.9, 1.5), aspect="equal", xlabel="first variable", ylabel="second variable")
+axis.set(
+    xlim=(-1.3, 1.3),
+    ylim=(-0.9, 1.5),
+    aspect="equal",
+    xlabel="first variable",
+    ylabel="second variable",
+)
 axis.set_title("z and x start apart and meet")
 axis.grid(False)
 axis.legend(loc="upper right", fontsize=8)
@@ -80,8 +106,14 @@ assert all(e <= b + 1e-9 for e, b in zip(exact, bounds, strict=True))
 
 figure, axis = plt.subplots(figsize=(7.2, 3.4))
 axis.semilogy(range(1, 61), bounds, label="the bound that the iterate carries")
-axis.semilogy(range(1, 61), np.maximum(exact, 1e-12), "--", label="the exact number")
-axis.set(xlabel="iteration", ylabel="how far from stationary", title="The certificate is an upper bound, and goes to zero")
+axis.semilogy(
+    range(1, 61), np.maximum(exact, 1e-12), "--", label="the exact number"
+)
+axis.set(
+    xlabel="iteration",
+    ylabel="how far from stationary",
+    title="The certificate is an upper bound, and goes to zero",
+)
 axis.set_ylim(1e-10, 10)
 axis.legend()
 plt.show()

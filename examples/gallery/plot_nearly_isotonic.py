@@ -30,7 +30,13 @@ b = truth + 0.1 * rng.standard_normal(t.size)
 
 def fit(weight):
     f = lambda x: (0.5 * np.sum((x - b) ** 2), x - b)
-    return ts.minimize(f, b, [ts.terms.Box(0, 1), ts.terms.NearlyIsotonic(weight)], step=1.0, tol=1e-9)
+    return ts.minimize(
+        f,
+        b,
+        [ts.terms.Box(0, 1), ts.terms.NearlyIsotonic(weight)],
+        step=1.0,
+        tol=1e-9,
+    )
 
 
 weights = [0.05, 0.5, 50.0]
@@ -40,7 +46,9 @@ results = [fit(weight) for weight in weights]
 ours = perf_counter() - begin
 for weight, res in zip(weights, results, strict=True):
     falls = np.maximum(-np.diff(res.x), 0).sum()
-    print(f"weight {weight:5.2f}: {res.certificate.kind} {res.certificate.stationarity:.1e}, falls {falls:.4f}")
+    print(
+        f"weight {weight:5.2f}: {res.certificate.kind} {res.certificate.stationarity:.1e}, falls {falls:.4f}"
+    )
 
 # %%
 # Two known answers. A general convex solver finds the same objective for each weight, and with the largest weight the
@@ -57,8 +65,12 @@ for value, res in zip(weights, results, strict=True):
     print(f"weight {value:5.2f}: objective {res.fun:.8f}, cvxpy {model.value:.8f}")
     assert res.fun <= model.value + 1e-6
 isotonic = IsotonicRegression(y_min=0, y_max=1).fit_transform(t, b)
-print(f"largest weight against scikit-learn: {np.abs(results[-1].x - isotonic).max():.1e}")
-print(f"{1e3 * ours:.0f} ms for three fits, cvxpy with Clarabel {1e3 * theirs:.0f} ms")
+print(
+    f"largest weight against scikit-learn: {np.abs(results[-1].x - isotonic).max():.1e}"
+)
+print(
+    f"{1e3 * ours:.0f} ms for three fits, cvxpy with Clarabel {1e3 * theirs:.0f} ms"
+)
 
 # %%
 # The dip survives a moderate weight, and is flat with a large one.
@@ -67,6 +79,10 @@ axis.plot(t, b, ".", color="0.6", markersize=4, label="measured")
 axis.plot(t, truth, color="black", linewidth=1, label="truth")
 for weight, res in zip(weights, results, strict=True):
     axis.plot(t, res.x, label=f"weight {weight:g}")
-axis.set(xlabel="t", ylabel="x", title="Falls cost: the larger their weight, the closer to isotonic")
+axis.set(
+    xlabel="t",
+    ylabel="x",
+    title="Falls cost: the larger their weight, the closer to isotonic",
+)
 axis.legend()
 plt.show()
