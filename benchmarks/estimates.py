@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import trisplit as ts
+from trisplit.gradients.access import MOST_FEATURES
 
 from .samples import Array, Problem
 from .timing import seconds
@@ -167,7 +168,7 @@ def vrtos_time(problem: Problem, passes: int) -> tuple[float, float]:
 
 
 def narrow(problem: Problem) -> bool:
-    return problem.f.shape[0] <= 2_000
+    return problem.f.shape[0] <= MOST_FEATURES
 
 
 contestants = (

@@ -58,7 +58,7 @@ def minimize(
     step : "auto", "theory", float or rule
         "auto" adapts and needs no constants; "theory" is the step of the theorem that applies. With an estimated
         gradient "auto" is a constant step that suits the estimator and the smoothness constants of f.
-    gradient : "exact", "minibatch", "stream", "svrg", "saga", "sarah", "page", "storm" or estimator
+    gradient : "exact", "minibatch", "stream", "svrg", "svrg2", "saga", "sarah", "page", "storm" or estimator
         What stands for the gradient of an f that is a mean over samples, such as those of `ts.losses`; see
         `ts.gradients`. Certificates are computed with the gradient itself, whatever this is.
     relax : float
@@ -133,7 +133,7 @@ def minimize(
     iterated, estimated, moving = base, None, rule
     if not isinstance(estimator, Exact):
         estimator = for_run(estimator, base, x0, rule, max_iter)
-        rule, moving = steps_for(estimator, base, x0, rule, step)
+        rule, moving = steps_for(estimator, base, x0, rule, step, relax)
         estimated = Estimated(base.f, estimator, int(generator.integers(2**63)))
         iterated = Problem(estimated, base.terms)
     names = {"relax": relax, "output": output, "gradient": estimator}

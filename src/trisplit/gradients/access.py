@@ -87,18 +87,22 @@ class Access:
         return self.loss.slopes_at(self._times(z, rows), rows)  # pyright: ignore[reportAttributeAccessIssue]
 
     def _times(self, z: Array, rows: np.ndarray | slice) -> Array:
-        return self._samples(z).times(self._part(z, rows), z, rows)
+        samples = self._samples(z)
+        if isinstance(rows, slice) or len(samples.chunks(rows)) > 1:
+            return samples.dot(z, rows)
+        return samples.times(self._part(z, rows), z, rows)
 
     def _combined(self, weights: Array, rows: np.ndarray | slice) -> Array:
+        samples = self._samples(weights)
+        if isinstance(rows, slice) or len(samples.chunks(rows)) > 1:
+            return samples.t_dot(weights, rows)
         return self._part(weights, rows).T @ weights
 
     def _samples(self, like: Array) -> "Samples":
         return self.loss.samples.like(like)  # pyright: ignore[reportAttributeAccessIssue]
 
-    def _part(self, like: Array, rows: np.ndarray | slice) -> Array:
+    def _part(self, like: Array, rows: np.ndarray) -> Array:
         """Return some rows of the table; those asked for last are at hand, as their sum is asked for next."""
-        if isinstance(rows, slice):
-            return self._samples(like).part(rows)
         if self._held is None or self._held[0] is not rows:
             self._held = rows, self._samples(like).part(rows)
         return self._held[1]
@@ -128,7 +132,7 @@ def as_finite_sum(f: object, estimator: object = None) -> "FiniteSum":
         shape = getattr(f, "shape", ())
         if not hasattr(f, "bends_at") or len(shape) != 1:
             text = f"gradient='svrg2' needs a linear model with one prediction a sample, got {type(f).__name__}"
-            raise InputError(f"{text}; take 'svrg' or 'saga'")
+            raise InputError(f"{text}; take 'svrg' for another mean over samples, else 'exact'")
         if shape[0] > MOST_FEATURES:
             text = f"gradient='svrg2' keeps a matrix of features, at most {MOST_FEATURES}, got {shape[0]}"
             raise InputError(f"{text}; take 'svrg' or 'saga'")

@@ -57,20 +57,26 @@ class Estimated(Function):
         self.source = Source(key)
         self.dtype = exact.dtype
         self.memory: tuple | None = None
+        self.before: tuple[tuple | None, int] = None, 0  # memory and t before the last estimate
 
     def grad(self, x: Array) -> Array:
         """Return the estimate of this iteration."""
         self.counts.grad += 1
-        u, self.memory = self.estimator.estimate(self.memory, self.access, x, Draw(self.key, self.t, self.source))
-        self.t += 1
+        u, memory = self.estimator.estimate(self.memory, self.access, x, Draw(self.key, self.t, self.source))
+        self.before = self.memory, self.t
+        self.memory, self.t = memory, self.t + 1
         return u if self.dtype is None else namespace(u).astype(u, self.dtype)
 
-    def saved(self) -> tuple[dict, dict[str, np.ndarray]]:
-        """Return numbers and arrays from which `restore` goes on."""
-        items = {f"gradient.{i}": item for i, item in enumerate(self.memory or ())}
+    def saved(self, iterations: int) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return numbers and arrays from which `restore` goes on after so many iterations.
+
+        An interrupt may come in the midst of the next one: then its estimate is forgotten.
+        """
+        memory, t = (self.memory, self.t) if self.t <= iterations else self.before
+        items = {f"gradient.{i}": item for i, item in enumerate(memory or ())}
         arrays = {name: to_numpy(item) for name, item in items.items() if is_array(item)}
         numbers = {name: item for name, item in items.items() if name not in arrays}
-        return {"key": self.key, "t": self.t, "length": len(items), "numbers": numbers}, arrays
+        return {"key": self.key, "t": t, "length": len(items), "numbers": numbers}, arrays
 
     def restore(self, info: dict, arrays: dict[str, np.ndarray], like: Array) -> None:
         """Go on from what `saved` returned, with arrays in the library and on the device of `like`."""
@@ -96,10 +102,14 @@ def sizes(n: int, size: int | None, every: int | None = None) -> Sizes:
     return Sizes(batch, max(1, ceil(n / batch)) if every is None else every)
 
 
-def check_size(size: object, name: str = "size") -> None:
-    """Raise an `InputError` unless a size is a positive whole number, or None for the default."""
-    if size is not None:
-        whole(size, name)
+def store_sizes(estimator: object, *names: str) -> None:
+    """Make ints of the sizes of a frozen estimator, positive whole numbers or None for the default."""
+    for name in names:
+        size = getattr(estimator, name)
+        if isinstance(size, bool | np.bool_):
+            raise InputError(f"`{name}` must be a whole number, got {size}; for example 64")
+        if size is not None:
+            object.__setattr__(estimator, name, whole(size, name))
 
 
 def batch_smoothness(loss: "FiniteSum", size: int) -> float:

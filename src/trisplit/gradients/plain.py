@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from trisplit.arrays import Array
 from trisplit.errors import InputError
 from trisplit.gradients.access import Access
-from trisplit.gradients.base import batch_smoothness, check_size, constants, inverse, sizes
+from trisplit.gradients.base import batch_smoothness, constants, inverse, sizes, store_sizes
 from trisplit.gradients.draws import Draw
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Minibatch:
             if self.size != "theory":
                 raise InputError(f"`size` must be a whole number, 'theory' or None, got {self.size!r}; try 64")
         else:
-            check_size(self.size)
+            store_sizes(self, "size")
         if self.sigma is not None and not self.sigma >= 0:
             raise InputError(f"`sigma` must be a number >= 0, got {self.sigma}; None leaves the bounds open")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from trisplit.arrays import Array
 from trisplit.errors import InputError
 from trisplit.gradients.access import Access
-from trisplit.gradients.base import batch_smoothness, check_size, constants, inverse, sizes
+from trisplit.gradients.base import batch_smoothness, constants, inverse, sizes, store_sizes
 from trisplit.gradients.draws import Draw
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ class SARAH:
     every: int | None = None
 
     def __post_init__(self) -> None:
-        check_size(self.size)
-        check_size(self.every, "every")
+        store_sizes(self, "size", "every")
 
     def estimate(self, memory: tuple | None, f: Access, z: Array, draw: Draw) -> tuple[Array, tuple]:
         size, every = sizes(f.n, self.size, self.every)
@@ -111,7 +110,7 @@ class PAGE:
     chance: float | None = None
 
     def __post_init__(self) -> None:
-        check_size(self.size)
+        store_sizes(self, "size")
         if self.chance is not None and not 0 < self.chance <= 1:
             raise InputError(f"`chance` must lie in (0, 1], got {self.chance}; None takes size / (n + size)")
 
@@ -158,7 +157,7 @@ class STORM:
     momentum: float = 0.1
 
     def __post_init__(self) -> None:
-        check_size(self.size)
+        store_sizes(self, "size")
         if not 0 < self.momentum <= 1:
             raise InputError(f"`momentum` must lie in (0, 1], got {self.momentum}; try 0.1")
 

@@ -31,14 +31,17 @@ def for_run(estimator: Estimator, problem: "Problem", x0: Array, rule: StepRule,
 
 
 def steps_for(
-    estimator: Estimator, problem: "Problem", x0: Array, rule: StepRule, given: object
+    estimator: Estimator, problem: "Problem", x0: Array, rule: StepRule, given: object, relax: float
 ) -> tuple[StepRule, StepRule]:
-    """Return the rule of a run, and the constant step that it amounts to."""
+    """Return the rule of a run, and the constant step that it amounts to.
+
+    Beyond relax = 1 the iteration bears steps up to (2 - relax) times as long only.
+    """
     if isinstance(rule, Adaptive):
         if given != "auto":
             text = f"an adaptive step needs gradient='exact', got {type(estimator).__name__}"
             raise InputError(f"{text}; pass a number, 'theory' or 'auto'")
-        rule = Constant(estimator.step(as_finite_sum(problem.f.source, estimator)))
+        rule = Constant(min(1.0, 2.0 - relax) * estimator.step(as_finite_sum(problem.f.source, estimator)))
     if isinstance(rule, Theory):
         return rule, Constant(rule.start(problem, x0)[0])
     return rule, rule

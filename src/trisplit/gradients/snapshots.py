@@ -1,31 +1,37 @@
 """Variance reduction by a table or a snapshot: unbiased estimates, whose variance vanishes at a solution."""
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from trisplit.arrays import Array
+import numpy as np
+
+from trisplit.arrays import Array, as_host, norm
 from trisplit.gradients.access import Access, taken, written
-from trisplit.gradients.base import batch_noise, check_size, constants, inverse, sizes
+from trisplit.gradients.base import batch_noise, constants, inverse, sizes, store_sizes
 from trisplit.gradients.draws import Draw
 
 if TYPE_CHECKING:
     from trisplit.losses.base import FiniteSum
 
 
+HARDLY, USED_UP = 0.75, 0.55  # by which distances between snapshots fall, if these serve too short or too long
 LEAST, MOST = 0.5, 4.0  # passes over the data between two snapshots, at first and later
 
 
 class Snapshot(NamedTuple):
-    """A point, or what is known of each sample there; the gradient; for how many iterations it has served, and will.
+    """A point w; what is known of each sample there, or nothing; the gradient.
 
     What is known of the samples of a linear model is a number each: with these, a correction needs no gradient at w.
+    Then for how many iterations the snapshot has served, and will serve, and how far it was from the one before.
     """
 
-    known: Array
+    w: Array
+    known: Array | None
     gradient: Array
     age: int
     end: int
+    moved: float = inf
 
 
 @dataclass(frozen=True)
@@ -40,13 +46,14 @@ class SVRG:
     size : int, optional
         Samples in a batch; by default sqrt(n).
     every : int, optional
-        Iterations between two snapshots; by default as many as make half a pass over the data, doubled with each
-        snapshot up to four passes.
+        Iterations for which a snapshot serves; by default as many as make half a pass over the data at first, doubled
+        where the distance to the snapshot before has hardly fallen, up to four passes, and halved where it has fallen
+        to less than about a half: what a snapshot is worth is then used up before.
 
     References
     ----------
     Johnson, Zhang (2013), Accelerating stochastic gradient descent using predictive variance reduction; Allen-Zhu, Yuan
-    (2016), Improved SVRG for non-strongly-convex or sum-of-non-convex objectives, for the doubling.
+    (2016), Improved SVRG for non-strongly-convex or sum-of-non-convex objectives, for doubling.
 
     Examples
     --------
@@ -61,35 +68,43 @@ class SVRG:
     every: int | None = None
 
     def __post_init__(self) -> None:
-        check_size(self.size)
-        check_size(self.every, "every")
+        store_sizes(self, "size", "every")
 
     def estimate(self, memory: tuple | None, f: Access, z: Array, draw: Draw) -> tuple[Array, tuple]:
         size = sizes(f.n, self.size).size
-        if memory is None or memory[2] >= memory[3]:
-            end = self.every or next_end(f.n, size, None if memory is None else memory[3])
-            if not f.linear:
-                u = f.full(z)
-                return u, Snapshot(z, u, 0, end)
-            table = f.table(z)
-            return table.mean + f.ridge * z, Snapshot(table.entries, table.mean, 0, end)
-        known, gradient, age, end = memory
+        last = None if memory is None else Snapshot(*memory)
+        if last is None or last.age >= last.end:
+            return self.snapshot(f, z, size, last)
         rows = draw.rows(f.n, size)
-        if f.linear:
-            change = f.total(f.entries(z, rows) - taken(known, rows), rows) / len(rows) + f.ridge * z
+        if last.known is None:
+            change = f.change(z, last.w, rows)
         else:
-            change = f.change(z, known, rows)
-        return change + gradient, Snapshot(known, gradient, age + 1, end)
+            change = f.total(f.entries(z, rows) - taken(last.known, rows), rows) / len(rows) + f.ridge * z
+        return change + last.gradient, last._replace(age=last.age + 1)
+
+    def snapshot(self, f: Access, z: Array, size: int, last: Snapshot | None) -> tuple[Array, Snapshot]:
+        """Return the gradient, and what to remember of it."""
+        if f.linear:
+            known, gradient = f.table(z)
+            u = gradient + f.ridge * z
+        else:
+            known, u = None, f.full(z)
+            gradient = u
+        if self.every is not None or last is None:
+            return u, Snapshot(z, known, gradient, 0, self.every or ceil(LEAST * f.n / size))
+        moved = float(np.asarray(as_host(norm(z - last.w))))
+        return u, Snapshot(z, known, gradient, 0, next_end(f.n, size, moved, last), moved)
 
     def step(self, loss: "FiniteSum") -> float:
         return snapshot_step(loss, sizes(loss.n, self.size).size, 1.5)
 
 
-def next_end(n: int, size: int, last: int | None) -> int:
-    """Return for how many iterations the next snapshot serves, if the last one has served for `last`."""
-    if last is None:
-        return ceil(LEAST * n / size)
-    return min(2 * last, ceil(MOST * n / size))
+def next_end(n: int, size: int, moved: float, last: Snapshot) -> int:
+    """Return for how many iterations the next snapshot serves, at a distance `moved` from the last one."""
+    least, most = (ceil(passes * n / size) for passes in (LEAST, MOST))
+    if moved > HARDLY * last.moved:
+        return min(2 * last.end, most)
+    return max(last.end // 2, least) if moved < USED_UP * last.moved else last.end
 
 
 def snapshot_step(loss: "FiniteSum", size: int, share: float) -> float:
@@ -130,18 +145,20 @@ class SAGA:
     size: int | None = None
 
     def __post_init__(self) -> None:
-        check_size(self.size)
+        store_sizes(self, "size")
 
     def estimate(self, memory: tuple | None, f: Access, z: Array, draw: Draw) -> tuple[Array, tuple]:
         if memory is None:
             table = f.table(z)
-            return table.mean + f.ridge * z, tuple(table)
-        entries, mean = memory
+            return table.mean + f.ridge * z, (*table, None, None)
+        entries, mean, last_rows, last = memory
+        if last is not None:  # written now, so that a run that stopped in the midst of this iteration can go on
+            entries = written(entries, np.asarray(as_host(last_rows)), last)
         rows = draw.rows(f.n, sizes(f.n, self.size).size)
         own = f.entries(z, rows)
         change = f.total(own - taken(entries, rows), rows)
         u = change / len(rows) + mean + f.ridge * z
-        return u, (written(entries, rows, own), mean + change / f.n)
+        return u, (entries, mean + change / f.n, rows, own)
 
     def step(self, loss: "FiniteSum") -> float:
         return snapshot_step(loss, sizes(loss.n, self.size).size, 1.0)

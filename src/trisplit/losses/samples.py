@@ -94,12 +94,9 @@ class Samples:
         new.array, new.dtype, new._cast = array, dtype, {}  # pyright: ignore[reportAttributeAccessIssue]
         return new
 
-    def blocks(self) -> Iterator[slice]:
+    def blocks(self) -> list[slice]:
         """Return ranges of rows that together are the table: one of them if it lies in memory."""
-        size = self.n
-        if self.mapped:
-            size = max(1, BLOCK // (self.width * self.array.dtype.itemsize))  # pyright: ignore
-        return (slice(start, min(start + size, self.n)) for start in range(0, self.n, size))
+        return self.chunks(slice(0, self.n))  # pyright: ignore[reportReturnType]
 
     def part(self, rows: np.ndarray | slice) -> Array:
         """Return some rows; of a mapped file they may still lie there, unless their dtype is another one."""
@@ -112,9 +109,19 @@ class Samples:
         part = self.part(rows)
         return part.toarray() if self.sparse else part  # pyright: ignore[reportAttributeAccessIssue]
 
+    def chunks(self, rows: np.ndarray | slice) -> list[np.ndarray | slice]:
+        """Return the rows in parts, of which no more than one need lie in memory; one part if the table does."""
+        length = len(range(*rows.indices(self.n))) if isinstance(rows, slice) else len(rows)
+        size = max(1, BLOCK // (8 * self.width)) if self.mapped else length
+        starts = range(0, length, max(size, 1))
+        if isinstance(rows, slice):
+            return [slice(rows.start + k, min(rows.start + k + size, rows.stop)) for k in starts]
+        return [rows[k : k + size] for k in starts]
+
     def dot(self, x: Array, rows: np.ndarray | slice) -> Array:
         """Return A[rows] x."""
-        return self.times(self.part(rows), x, rows)
+        found = [self.times(self.part(some), x, some) for some in self.chunks(rows)]
+        return found[0] if len(found) == 1 else namespace(x).concat(found)
 
     def times(self, part: Array, x: Array, rows: np.ndarray | slice) -> Array:
         """Return the product of these rows and x; it also tells whether a mapped file holds what it must not."""
@@ -131,21 +138,26 @@ class Samples:
 
     def t_dot(self, w: Array, rows: np.ndarray | slice) -> Array:
         """Return A[rows]' w."""
-        part = self.part(rows)
-        return part.T @ w
+        total, start = None, 0
+        for some in self.chunks(rows):
+            part = self.part(some)
+            product = part.T @ w[start : start + part.shape[0], ...]
+            total, start = product if total is None else total + product, start + part.shape[0]
+        return total  # pyright: ignore[reportReturnType]
 
     def gram(self, w: Array, rows: np.ndarray | slice) -> Array:
-        """Return A[rows]' diag(w) A[rows], dense, from blocks that stay in the cache for the product."""
-        first = rows.start if isinstance(rows, slice) else 0
-        size = max(1, BLOCK // (self.width * (4 if self.sparse else self.array.dtype.itemsize)))  # pyright: ignore
-        total: Array = 0.0  # pyright: ignore[reportAssignmentType]
+        """Return A[rows]' diag(w) A[rows], dense; of dense tables from blocks that stay in the cache."""
+        if self.sparse:
+            part = self.part(rows)
+            return (part.T @ (part * w[:, None])).toarray()  # pyright: ignore[reportAttributeAccessIssue]
+        size, total = max(1, BLOCK // (8 * self.width)), None
         for start in range(0, w.shape[0], size):
             stop = min(start + size, w.shape[0])
-            part = self.part(slice(first + start, first + stop) if isinstance(rows, slice) else rows[start:stop])
-            weighted = w[start:stop, None] * part
-            product = part.T @ weighted
-            total = total + (product.toarray() if self.sparse else product)  # pyright: ignore
-        return total
+            some = rows[start:stop] if isinstance(rows, np.ndarray) else slice(rows.start + start, rows.start + stop)
+            part = self.part(some)
+            product = part.T @ (part * w[start:stop, None])
+            total = product if total is None else total + product
+        return total  # pyright: ignore[reportReturnType]
 
     def through(self, compute: Callable[[Array, slice], tuple[float, Array]]) -> tuple[float, Array]:
         """Return the sums of a number and an array that are computed from each block and its rows."""
