@@ -18,9 +18,11 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
+from threadpoolctl import threadpool_limits
 
 import trisplit as ts
 
+threadpool_limits(1)  # one core for all, so that times can be compared
 pixels, labels = load_digits(return_X_y=True)
 A, A_test, b, b_test = train_test_split(pixels / 16, labels, random_state=0, stratify=labels)
 f = ts.losses.MLP(A, b, hidden=32)
@@ -71,8 +73,8 @@ assert objectives[0] == min(objectives)
 assert correct[0] > correct[2]
 
 # %%
-# The weights of all hidden units as images of 8 by 8 pixels. Free units look everywhere, those with the L1 norm at
-# a few strokes.
+# A quarter of the weights of the first layer is enough to read nearly as many test digits. The hidden units as images
+# of 8 by 8 pixels: free ones look everywhere, those with the L1 norm at a few strokes.
 figure, axes = plt.subplots(1, 2, figsize=(7.6, 2.4))
 titles = (f"free: {correct[1]:.1%} correct", f"with L1 norm: {correct[0]:.1%} correct, {zeros:.0%} zeros")
 for axis, W, title in zip(axes, (peer["W"], found["W"]), titles, strict=True):

@@ -11,14 +11,15 @@ penalty :math:`\lambda \sum_k \Vert x_{G_k} \Vert_2` drops whole windows (Jenatt
 # 400 people with 240 markers, each a count of 0, 1 or 2. Two stretches make ill or protect.
 from time import perf_counter
 
-import copt
 import copt.loss
 import copt.penalty
 import matplotlib.pyplot as plt
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import trisplit as ts
 
+threadpool_limits(1)  # one core for all, so that times can be compared
 rng = np.random.default_rng(0)
 n, d = 400, 240
 A = rng.binomial(2, 0.3, (n, d)) - 0.6

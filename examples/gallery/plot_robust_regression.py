@@ -16,9 +16,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy import optimize
 from sklearn import linear_model
+from threadpoolctl import threadpool_limits
 
 import trisplit as ts
 
+threadpool_limits(1)  # one core for all, so that times can be compared
 rng = np.random.default_rng(0)
 n, d, sigma = 5_000, 20, 0.3
 A, truth = rng.standard_normal((n, d)), np.zeros(d)

@@ -12,13 +12,14 @@ regulators.
 # Two modules. An experiment sees activities of all regulators, a row of :math:`A`, and of all genes, with noise.
 from time import perf_counter
 
-import copt
 import copt.penalty
 import matplotlib.pyplot as plt
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import trisplit as ts
 
+threadpool_limits(1)  # one core for all, so that times can be compared
 rng = np.random.default_rng(0)
 n, shape = 30, (32, 32)
 truth, A = np.zeros(shape), rng.standard_normal((n, 32))

@@ -8,24 +8,27 @@ between 0 and 1.
 """
 
 # %%
-# A test image, a Gaussian blur of 1.5 pixels that wraps around, and noise. The blur is a symmetric matrix from both
-# sides.
+# A test image of rectangles and discs.
 from time import perf_counter
 
-import copt
 import copt.penalty
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy import ndimage, sparse
+from threadpoolctl import threadpool_limits
 
 import trisplit as ts
 
+threadpool_limits(1)  # one core for all, so that times can be compared
 n = 64
 i, j = np.mgrid[:n, :n]
 truth = np.full((n, n), 0.1)
 truth[10:30, 8:26], truth[8:12, 34:58], truth[16:20, 34:58] = 0.9, 0.0, 0.0
 truth[(i - 40) ** 2 + (j - 42) ** 2 < 14**2] = 0.6
 truth[(i - 40) ** 2 + (j - 42) ** 2 < 6**2] = 1.0
+
+# %%
+# A Gaussian blur of 1.5 pixels that wraps around, and noise. The blur is a symmetric matrix, from both sides.
 G = ndimage.gaussian_filter1d(np.eye(n), 1.5, axis=0, mode="wrap")
 b = G @ truth @ G + 0.02 * np.random.default_rng(0).standard_normal((n, n))
 
