@@ -27,7 +27,9 @@ A, truth = rng.standard_normal((n, d)), np.zeros(d)
 truth[::5] = 0.9, -0.6, 0.4, -0.3
 b = A @ truth + sigma * rng.standard_normal(n)
 wrong = rng.random(n) < 0.3
-b[wrong] = A[wrong] @ rng.uniform(-2, 2, d) + 5 + 3 * rng.standard_normal(wrong.sum())
+b[wrong] = (
+    A[wrong] @ rng.uniform(-2, 2, d) + 5 + 3 * rng.standard_normal(wrong.sum())
+)
 
 # %%
 # The start is the solution for Huber's loss, which is convex. ``c`` is 4.685 standard deviations, the usual choice.
@@ -46,7 +48,9 @@ fit()  # compiles, once
 begin = perf_counter()
 start, f, res = fit()
 ours = perf_counter() - begin
-print(f"{res.certificate.kind} {res.certificate.stationarity:.1e}, settings {np.flatnonzero(res.x)}")
+print(
+    f"{res.certificate.kind} {res.certificate.stationarity:.1e}, settings {np.flatnonzero(res.x)}"
+)
 
 # %%
 # The certificate is the exact gap: no point of the box is better by more than this, to first order. It does not say
@@ -61,27 +65,49 @@ def split(u):
 
 
 u0 = np.concatenate([start.clip(0), (-start).clip(0)])
-options = {"jac": True, "bounds": [(0, 1)] * (2 * d), "method": "L-BFGS-B", "options": {"ftol": 1e-14, "gtol": 1e-8}}
+options = {
+    "jac": True,
+    "bounds": [(0, 1)] * (2 * d),
+    "method": "L-BFGS-B",
+    "options": {"ftol": 1e-14, "gtol": 1e-8},
+}
 begin = perf_counter()
 ts.minimize(f, start, terms, tol=1e-7)
 middle = perf_counter()
 peer = optimize.minimize(split, u0, **options)
 theirs = perf_counter() - middle
-print(f"trisplit: objective {res.fun:.10f} in {1e3 * (middle - begin):.0f} ms from that start")
-print(f"L-BFGS-B: objective {peer.fun:.10f} in {1e3 * theirs:.0f} ms from that start")
+print(
+    f"trisplit: objective {res.fun:.10f} in {1e3 * (middle - begin):.0f} ms from that start"
+)
+print(
+    f"L-BFGS-B: objective {peer.fun:.10f} in {1e3 * theirs:.0f} ms from that start"
+)
 assert res.fun <= peer.fun + 1e-8
 
 # %%
 # Robust regression of others. SciPy's takes Cauchy's loss, in the same box; those of scikit-learn know neither box
 # nor zeros. RANSAC fits 21 rows at a time: all of them are right in one draw out of 1,800 only.
 line = linear_model.LinearRegression()
-draws = {"min_samples": d + 1, "residual_threshold": 3 * sigma, "max_trials": 1000, "random_state": 0}
+draws = {
+    "min_samples": d + 1,
+    "residual_threshold": 3 * sigma,
+    "max_trials": 1000,
+    "random_state": 0,
+}
 cauchy = {"jac": lambda x: A, "bounds": (-1, 1), "loss": "cauchy", "f_scale": sigma}
 methods = {
-    "Cauchy (SciPy)": lambda: optimize.least_squares(lambda x: A @ x - b, np.zeros(d), **cauchy).x,
-    "Huber (scikit-learn)": lambda: linear_model.HuberRegressor(alpha=0, max_iter=1000).fit(A, b).coef_,
-    "RANSAC (scikit-learn)": lambda: linear_model.RANSACRegressor(line, **draws).fit(A, b).estimator_.coef_,
-    "Theil-Sen (scikit-learn)": lambda: linear_model.TheilSenRegressor(random_state=0).fit(A, b).coef_,
+    "Cauchy (SciPy)": lambda: (
+        optimize.least_squares(lambda x: A @ x - b, np.zeros(d), **cauchy).x
+    ),
+    "Huber (scikit-learn)": lambda: (
+        linear_model.HuberRegressor(alpha=0, max_iter=1000).fit(A, b).coef_
+    ),
+    "RANSAC (scikit-learn)": lambda: (
+        linear_model.RANSACRegressor(line, **draws).fit(A, b).estimator_.coef_
+    ),
+    "Theil-Sen (scikit-learn)": lambda: (
+        linear_model.TheilSenRegressor(random_state=0).fit(A, b).coef_
+    ),
     "least squares": lambda: line.fit(A, b).coef_,
 }
 
@@ -92,7 +118,10 @@ found = {"Tukey, L1, box (trisplit)": (res.x, ours)}
 for name, method in methods.items():
     begin = perf_counter()
     found[name] = (method(), perf_counter() - begin)
-errors = {name: np.linalg.norm(x - truth) / np.linalg.norm(truth) for name, (x, _) in found.items()}
+errors = {
+    name: np.linalg.norm(x - truth) / np.linalg.norm(truth)
+    for name, (x, _) in found.items()
+}
 for name, (_, seconds) in found.items():
     print(f"{name:25s}: error {errors[name]:6.1%} in {seconds:.3f} s")
 assert errors["Tukey, L1, box (trisplit)"] == min(errors.values())
@@ -103,10 +132,22 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(8.2, 3.2))
 left.bar(np.arange(d), truth, color="0.82", label="truth")
 for k, name in enumerate(["Tukey, L1, box (trisplit)", "Huber (scikit-learn)"]):
     left.plot(found[name][0], "ox"[k], markersize=5, label=name)
-left.set(xlabel="setting", ylabel="effect", title="Effects: truth and two estimates", xticks=range(0, d, 5))
+left.set(
+    xlabel="setting",
+    ylabel="effect",
+    title="Effects: truth and two estimates",
+    xticks=range(0, d, 5),
+)
 left.legend(loc="upper right", fontsize="small")
 for name, error in errors.items():
-    right.plot(error, name, "o", markersize=8, color="C0" if "trisplit" in name else "C1")
-right.set(xscale="log", xlabel="relative error", title="Error of all effects: smaller is better", xlim=(5e-3, 3))
+    right.plot(
+        error, name, "o", markersize=8, color="C0" if "trisplit" in name else "C1"
+    )
+right.set(
+    xscale="log",
+    xlabel="relative error",
+    title="Error of all effects: smaller is better",
+    xlim=(5e-3, 3),
+)
 right.invert_yaxis()
 plt.show()

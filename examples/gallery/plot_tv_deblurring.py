@@ -44,12 +44,18 @@ def f(x):
     return np.sum(r**2) / 2, G @ r @ G
 
 
-columns, rows, box = ts.terms.TotalVariation(weight, 0), ts.terms.TotalVariation(weight, 1), ts.terms.Box(0, 1)
+columns, rows, box = (
+    ts.terms.TotalVariation(weight, 0),
+    ts.terms.TotalVariation(weight, 1),
+    ts.terms.Box(0, 1),
+)
 ts.minimize(f, b, [columns, rows, box], max_iter=3)  # compiles, once
 begin = perf_counter()
 three = ts.minimize(f, b, [columns, rows, box], tol=1e-4)
 three_seconds = perf_counter() - begin
-print(f"{three.certificate.kind} {three.certificate.stationarity:.1e}, {three.nit} iterations")
+print(
+    f"{three.certificate.kind} {three.certificate.stationarity:.1e}, {three.nit} iterations"
+)
 
 # %%
 # Two terms are quicker than three, and here there are two: a total variation in one direction and a box have a
@@ -71,7 +77,9 @@ class Clipped(ts.terms.TotalVariation):
 begin = perf_counter()
 two = ts.minimize(f, b, [Clipped(weight, 1), columns], tol=1e-4)
 two_seconds = perf_counter() - begin
-print(f"{two.certificate.kind} {two.certificate.stationarity:.1e}, {two.nit} iterations")
+print(
+    f"{two.certificate.kind} {two.certificate.stationarity:.1e}, {two.nit} iterations"
+)
 
 # %%
 # copt for the same objective. Its three operator splitting takes two proximal maps, so this is its primal-dual
@@ -84,12 +92,23 @@ def f_grad(x, return_gradient=True):
     return (value, grad.ravel()) if return_gradient else value
 
 
-D, eye = sparse.diags_array([-1.0, 1.0], offsets=[0, 1], shape=(n - 1, n)), sparse.eye_array(n)
+D, eye = (
+    sparse.diags_array([-1.0, 1.0], offsets=[0, 1], shape=(n - 1, n)),
+    sparse.eye_array(n),
+)
 D = sparse.vstack([sparse.kron(D, eye), sparse.kron(eye, D)]).tocsr()
 clip, l1 = lambda x, step: x.clip(0, 1), copt.penalty.L1Norm(weight)
-options = {"step_size": 1.0, "step_size2": 1 / 16, "line_search": False, "tol": 3e-5, "max_iter": 10_000}
+options = {
+    "step_size": 1.0,
+    "step_size2": 1 / 16,
+    "line_search": False,
+    "tol": 3e-5,
+    "max_iter": 10_000,
+}
 begin = perf_counter()
-peer = copt.minimize_primal_dual(f_grad, b.ravel(), clip, l1.prox, L=D, **options).x.reshape(n, n)
+peer = copt.minimize_primal_dual(
+    f_grad, b.ravel(), clip, l1.prox, L=D, **options
+).x.reshape(n, n)
 peer_seconds = perf_counter() - begin
 
 # %%
@@ -103,7 +122,9 @@ results = {
     "copt, primal-dual": (peer, peer_seconds),
 }
 for name, (x, seconds) in results.items():
-    print(f"{name:21s}: objective {objective(x):.6f} in {seconds:.2f} s, PSNR {psnr(x):.1f} dB")
+    print(
+        f"{name:21s}: objective {objective(x):.6f} in {seconds:.2f} s, PSNR {psnr(x):.1f} dB"
+    )
     assert objective(x) <= objective(peer) + 1e-6
 
 # %%
