@@ -24,9 +24,7 @@ axis.plot(y, ts.terms.L1(1.0).prox(y, 1.0), label=r"$g(x) = |x|$, $\gamma = 1$")
 axis.plot(
     y, ts.terms.Box(-0.5, 1.5).prox(y, 1.0), label="the interval from -0.5 to 1.5"
 )
-axis.set(
-    xlabel="y", ylabel="proximal point", title="What two terms make of a number"
-)
+axis.set(xlabel="y", ylabel="proximal point", title="What two terms make of a number")
 axis.legend()
 plt.show()
 
@@ -70,9 +68,7 @@ axis.contour(
 )
 axis.add_patch(plt.Circle((0, 0), 0.8, fill=False, color="C0", linewidth=1.5))
 axis.plot([-1, 2], [2, -1], color="C1", linewidth=1.5)
-axis.plot(
-    *z.T, "o-", color="C0", markersize=3, linewidth=0.8, label="z, in the disc"
-)
+axis.plot(*z.T, "o-", color="C0", markersize=3, linewidth=0.8, label="z, in the disc")
 axis.plot(
     *x.T, "s-", color="C1", markersize=3, linewidth=0.8, label="x, below the line"
 )
@@ -106,9 +102,7 @@ assert all(e <= b + 1e-9 for e, b in zip(exact, bounds, strict=True))
 
 figure, axis = plt.subplots(figsize=(7.2, 3.4))
 axis.semilogy(range(1, 61), bounds, label="the bound that the iterate carries")
-axis.semilogy(
-    range(1, 61), np.maximum(exact, 1e-12), "--", label="the exact number"
-)
+axis.semilogy(range(1, 61), np.maximum(exact, 1e-12), "--", label="the exact number")
 axis.set(
     xlabel="iteration",
     ylabel="how far from stationary",

@@ -18,11 +18,9 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
-from threadpoolctl import threadpool_limits
 
 import trisplit as ts
 
-threadpool_limits(1)  # one core for all, so that times can be compared
 pixels, labels = load_digits(return_X_y=True)
 A, A_test, b, b_test = train_test_split(
     pixels / 16, labels, random_state=0, stratify=labels
@@ -35,9 +33,7 @@ layout = f.parameters
 # follow. The certificate is a residual, the norm of an element of the subdifferential, with the gradient over all
 # training data.
 weight, radius = 5e-4, 5.0
-term = layout.terms(
-    {"W": ts.terms.L1(weight), "V": ts.terms.L2Ball(radius, axis=1)}
-)
+term = layout.terms({"W": ts.terms.L1(weight), "V": ts.terms.L2Ball(radius, axis=1)})
 rng = np.random.default_rng(0)
 params = {
     "W": rng.normal(0, 0.25, (32, 64)),
@@ -58,9 +54,7 @@ print(
 # The same network without constraints, by scikit-learn. Then what is left of it with as few weights in the first
 # layer as above, if only the largest are kept, without further training.
 begin = perf_counter()
-network = MLPClassifier(32, activation="tanh", max_iter=1000, random_state=0).fit(
-    A, b
-)
+network = MLPClassifier(32, activation="tanh", max_iter=1000, random_state=0).fit(A, b)
 theirs = perf_counter() - begin
 (W, V), (c, e) = network.coefs_, network.intercepts_
 peer, found = {"W": W.T, "c": c, "V": V.T, "e": e}, layout.unflatten(res.x)

@@ -68,9 +68,7 @@ isotonic = IsotonicRegression(y_min=0, y_max=1).fit_transform(t, b)
 print(
     f"largest weight against scikit-learn: {np.abs(results[-1].x - isotonic).max():.1e}"
 )
-print(
-    f"{1e3 * ours:.0f} ms for three fits, cvxpy with Clarabel {1e3 * theirs:.0f} ms"
-)
+print(f"{1e3 * ours:.0f} ms for three fits, cvxpy with Clarabel {1e3 * theirs:.0f} ms")
 
 # %%
 # The dip survives a moderate weight, and is flat with a large one.

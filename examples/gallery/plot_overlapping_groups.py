@@ -15,11 +15,9 @@ import copt.loss
 import copt.penalty
 import matplotlib.pyplot as plt
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 import trisplit as ts
 
-threadpool_limits(1)  # one core for all, so that times can be compared
 rng = np.random.default_rng(0)
 n, d = 400, 240
 A = rng.binomial(2, 0.3, (n, d)) - 0.6
@@ -66,8 +64,7 @@ assert objective(res.x) <= objective(peer.x) + 1e-6
 # norm at the best of a few weights: the one whose coefficients point most nearly where the true ones do.
 cosine = lambda x: x @ truth / np.linalg.norm(x) / np.linalg.norm(truth)
 fits = [
-    ts.minimize(f, np.zeros(d), ts.terms.L1(w)).x
-    for w in (0.005, 0.01, 0.015, 0.02)
+    ts.minimize(f, np.zeros(d), ts.terms.L1(w)).x for w in (0.005, 0.01, 0.015, 0.02)
 ]
 found = {
     "single markers (L1 norm)": max(fits, key=cosine),

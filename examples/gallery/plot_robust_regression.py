@@ -16,20 +16,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy import optimize
 from sklearn import linear_model
-from threadpoolctl import threadpool_limits
 
 import trisplit as ts
 
-threadpool_limits(1)  # one core for all, so that times can be compared
 rng = np.random.default_rng(0)
 n, d, sigma = 5_000, 20, 0.3
 A, truth = rng.standard_normal((n, d)), np.zeros(d)
 truth[::5] = 0.9, -0.6, 0.4, -0.3
 b = A @ truth + sigma * rng.standard_normal(n)
 wrong = rng.random(n) < 0.3
-b[wrong] = (
-    A[wrong] @ rng.uniform(-2, 2, d) + 5 + 3 * rng.standard_normal(wrong.sum())
-)
+b[wrong] = A[wrong] @ rng.uniform(-2, 2, d) + 5 + 3 * rng.standard_normal(wrong.sum())
 
 # %%
 # The start is the solution for Huber's loss, which is convex. ``c`` is 4.685 standard deviations, the usual choice.
@@ -79,9 +75,7 @@ theirs = perf_counter() - middle
 print(
     f"trisplit: objective {res.fun:.10f} in {1e3 * (middle - begin):.0f} ms from that start"
 )
-print(
-    f"L-BFGS-B: objective {peer.fun:.10f} in {1e3 * theirs:.0f} ms from that start"
-)
+print(f"L-BFGS-B: objective {peer.fun:.10f} in {1e3 * theirs:.0f} ms from that start")
 assert res.fun <= peer.fun + 1e-8
 
 # %%

@@ -15,11 +15,9 @@ from time import perf_counter
 import copt.penalty
 import matplotlib.pyplot as plt
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 import trisplit as ts
 
-threadpool_limits(1)  # one core for all, so that times can be compared
 rng = np.random.default_rng(0)
 n, shape = 30, (32, 32)
 truth, A = np.zeros(shape), rng.standard_normal((n, 32))
@@ -98,17 +96,13 @@ assert objective(res.x.ravel()) <= objective(peer.x) + 1e-6
 # The L1 norm misses parts of the blocks, the nuclear norm leaves noise everywhere. Both together do better than
 # either.
 found = {name: fit(*pair).x for name, pair in best.items()}
-assert error(found["both"]) < min(
-    error(found["L1 norm"]), error(found["nuclear norm"])
-)
+assert error(found["both"]) < min(error(found["L1 norm"]), error(found["nuclear norm"]))
 figure, axes = plt.subplots(1, 4, figsize=(7.2, 2.4))
 for axis, (name, X) in zip(axes, ({"truth": truth} | found).items(), strict=True):
     print(
         f"{name:12s}: error {error(X):.0%}, {np.mean(X == 0):.0%} zeros, rank {np.linalg.matrix_rank(X, tol=1e-2)}"
     )
-    image = axis.imshow(
-        X, cmap="RdBu_r", vmin=-1.5, vmax=1.5, interpolation="nearest"
-    )
+    image = axis.imshow(X, cmap="RdBu_r", vmin=-1.5, vmax=1.5, interpolation="nearest")
     axis.set(
         xticks=[],
         yticks=[],

@@ -15,11 +15,9 @@ import copt.penalty
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy import ndimage, sparse
-from threadpoolctl import threadpool_limits
 
 import trisplit as ts
 
-threadpool_limits(1)  # one core for all, so that times can be compared
 n = 64
 i, j = np.mgrid[:n, :n]
 truth = np.full((n, n), 0.1)
