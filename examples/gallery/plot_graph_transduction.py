@@ -70,10 +70,9 @@ guesses = {"trisplit": [res.x.argmax(axis=1) for res in results]}
 # %%
 # The certificate is a bound: to first order, no move within the constraints lowers the loss by more. The loss is about
 # -1600, so this is small; but the problem is nonconvex, and another start may lead elsewhere.
-for res in results:
-    print(
-        f"{res.certificate.kind} {res.certificate.stationarity:.1e}, infeasibility {res.certificate.infeasibility:.1e}"
-    )
+certificates = [res.certificate for res in results]
+print(certificates[0].kind, *(f"{each.stationarity:.1e}" for each in certificates))
+print("infeasibility", *(f"{each.infeasibility:.1e}" for each in certificates))
 
 # %%
 # The peers of scikit-learn, on the same graph: label propagation (Zhu and Ghahramani 2002), and label spreading with
