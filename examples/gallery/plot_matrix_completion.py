@@ -8,8 +8,8 @@ below 1 or above 5, though, where no rating can be. A box forbids that.
 """
 
 # %%
-# 80 viewers and 50 films. Each of four types loves or hates a film, viewers are mixtures of types, and 30 % of
-# the ratings are seen, with noise and rounded.
+# There are 80 viewers and 50 films. Each of four types loves or hates a film, viewers are mixtures of types, and 30 %
+# of the ratings are seen, with noise and rounded.
 from time import perf_counter
 
 import cvxpy as cp
@@ -86,8 +86,8 @@ for name, guess in (("with the box", res.x), ("soft-impute", free), ("soft-imput
     print(f"{name:20} {np.sqrt(np.mean((guess + mean - scores)[~seen] ** 2)):.4f}")
 
 # %%
-# The box costs no time, as an iteration has one singular value decomposition with it or without. To know of the bounds
-# from the beginning is a little better than to clip in the end.
+# The box costs next to no time, as an iteration has one singular value decomposition with it or without. To know of
+# the bounds from the beginning is a little better than to clip in the end.
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(9.6, 3.4), width_ratios=(2, 2.4, 3))
 left.imshow(np.where(seen, ratings, np.nan), aspect="auto", vmin=1, vmax=5, interpolation="nearest")
 image = middle.imshow(res.x + mean, aspect="auto", vmin=1, vmax=5, interpolation="nearest")
