@@ -30,7 +30,7 @@ print(f"smallest eigenvalue of the estimate: {np.linalg.eigvalsh(G)[0]:.2f}")
 # %%
 # The problem is :math:`\min \frac{1}{2} \Vert X - G \Vert^2` over the semidefinite matrices in a box, and the box says
 # everything else. Where its bounds are equal, on the diagonal and in the block of full histories, the entry is fixed.
-# The distance has curvature 1 everywhere, so that a constant step does as well as one that adapts.
+# The distance has curvature 1 everywhere, so a constant step is at hand; 0.5 was the best of a few that were tried.
 fixed = np.eye(n, dtype=bool)
 fixed[:known, :known] = True
 lo = np.where(fixed, G, np.where(sector[:, None] == sector, 0.0, -1.0))
@@ -75,8 +75,9 @@ Y, count = dykstra()
 theirs = perf_counter() - begin
 
 # %%
-# Both find the same matrix, with one eigenvalue decomposition in each iteration. Three operator splitting needs fewer
-# of them: it has a step, and Dykstra's method has none to choose.
+# Both find the same matrix, with one eigenvalue decomposition in each iteration. With this step, three operator
+# splitting needs half as many of them. With the default step it needs twice as many as that, and is slower than
+# Dykstra's method, which has nothing to choose.
 print(f"objective {res.fun:.7f}, Dykstra {f(Y)[0]:.7f}, largest difference {np.abs(res.x - Y).max():.1e}")
 print(f"smallest eigenvalue {np.linalg.eigvalsh(res.x)[0]:.1e}, Dykstra {np.linalg.eigvalsh(Y)[0]:.1e}")
 print(f"{1e3 * ours:.0f} ms for {res.nit} iterations, Dykstra {1e3 * theirs:.0f} ms for {count}")

@@ -82,7 +82,9 @@ assert res.fun[best] <= reached + 1e-4
 # %%
 # From one start either method may end in the better optimum, SLSQP somewhat more often, and neither wins for every draw
 # of the gains. What differs is the time: SLSQP factorises matrices of all 160 powers in each iteration. Here an
-# iteration is a few operations for each power, so that eight starts cost less than four of SLSQP.
+# iteration is a few operations for each power, so that eight starts cost less than four of SLSQP. This holds for
+# moderate interference, as here. Where it is strong, thousands of iterations are needed, some runs do not converge, and
+# SLSQP is the better choice.
 #
 # Each link concentrates on a few channels, and the licensed receiver hears no more than it may.
 P = res.x[best]
