@@ -40,8 +40,9 @@ weights = (10.0, 0.5)
 
 def splitting(x):
     for weight in weights:
-        variation = ts.terms.Reshape(ts.terms.ImageTotalVariation(weight, isotropic=False), shape)
-        res = ts.minimize(f, x, [ts.terms.Box(0, aperture), variation], tol=1e-4)
+        variation = ts.terms.ImageTotalVariation(weight, isotropic=False)
+        terms = [ts.terms.Box(0, aperture), ts.terms.Reshape(variation, shape)]
+        res = ts.minimize(f, x, terms, tol=1e-4)
         x = res.x
     return res
 
@@ -71,16 +72,21 @@ def rounded(x, weight, mu=1e-5):
 
 def lbfgs(x):
     box = [(0, upper) for upper in aperture]
-    options = {"maxiter": 10_000, "maxfun": 20_000, "ftol": 1e-10, "gtol": 1e-6}
+    limits = {"maxiter": 10_000, "maxfun": 20_000, "ftol": 1e-10, "gtol": 1e-6}
     for weight in weights:
-        x = minimize(rounded, x, (weight,), "L-BFGS-B", jac=True, bounds=box, options=options).x
+        options = {"method": "L-BFGS-B", "bounds": box, "options": limits}
+        x = minimize(rounded, x, (weight,), jac=True, **options).x
     return x
 
 
 # %%
 # The objective is that of the small weight, for all. The certificate is a bound: to first order, no move within the box
 # lowers the objective by more than that.
-methods = {"splitting": lambda x: splitting(x).x, "L-BFGS-B": lbfgs, "Wirtinger flow": wirtinger_flow}
+methods = {
+    "splitting": lambda x: splitting(x).x,
+    "L-BFGS-B": lbfgs,
+    "Wirtinger flow": wirtinger_flow,
+}
 images, objectives = {"truth": truth}, {}
 print(splitting(start).certificate)  # loads compiled code
 for name, method in methods.items():
@@ -91,14 +97,15 @@ for name, method in methods.items():
     jumps = sum(np.abs(np.diff(image, axis=axis)).sum() for axis in (0, 1))
     objectives[name] = f.value(x) + weights[-1] * jumps
     error = np.linalg.norm(image - truth) / np.linalg.norm(truth)
-    print(f"{name:14}: objective {objectives[name]:8.4f}, error {error:5.1%}, {seconds:.2f} s")
+    result = f"objective {objectives[name]:8.4f}, error {error:5.1%}, {seconds:.2f} s"
+    print(f"{name:14}: {result}")
 assert objectives["splitting"] <= min(objectives.values()) + 1e-4
 
 # %%
-# L-BFGS-B takes about as long, for an objective that is a little larger as the corners are rounded; to round less takes
-# longer. Without the total variation, the measurements are fitted by something else.
+# L-BFGS-B takes about as long, for an objective that is a little larger as the corners are rounded; less rounding takes
+# longer. Without the total variation, what fits the measurements is another image.
 figure, axes = plt.subplots(1, 4, figsize=(7.2, 2.3))
-figure.suptitle("A satellite from 0.7 measurements for each pixel, without their signs", fontsize="medium")
+figure.suptitle("A satellite, from 0.7 measurements a pixel without signs", fontsize=10)
 for axis, (name, image) in zip(axes, images.items(), strict=True):
     axis.imshow(image, vmin=0, vmax=1)
     axis.set(xlabel=name, xticks=[], yticks=[])
