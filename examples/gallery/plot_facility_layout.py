@@ -4,8 +4,8 @@ Facility layout
 
 Parts between which much flows should lie close together. Put one part at each of :math:`n` places so that flow times
 distance, :math:`\sum_{i,j} D_{ij} F_{p(i) p(j)}`, is small: the quadratic assignment problem. Steinberg (1961) asked it
-for the backboard of a computer, and the answer is the length of the wire; wards of a hospital or machines of a factory
-are the same problem.
+for the backboard of a computer, where the cost is twice the length of the wire; wards of a hospital or machines of a
+factory are the same problem.
 """
 
 # %%
