@@ -29,7 +29,12 @@ L = laplacian(W).tocsr()
 # %%
 # In each of four draws, the labels of two samples of each digit are known.
 rng = np.random.default_rng(3)
-draws = [np.ravel([rng.choice(np.flatnonzero(digit == k), 2, replace=False) for k in range(10)]) for _ in range(4)]
+draws = [
+    np.ravel(
+        [rng.choice(np.flatnonzero(digit == k), 2, replace=False) for k in range(10)]
+    )
+    for _ in range(4)
+]
 others = [np.setdiff1d(np.arange(n), known) for known in draws]
 
 # %%
@@ -58,7 +63,9 @@ sizes = ts.terms.Slab(np.ones(n - 20), 0.095 * n - 2, 0.105 * n - 2, axis=0)
 
 
 def solve(f):
-    return ts.minimize(f, np.full((n - 20, 10), 0.1), [ts.terms.Simplex(axis=1), sizes], tol=1e-5)
+    return ts.minimize(
+        f, np.full((n - 20, 10), 0.1), [ts.terms.Simplex(axis=1), sizes], tol=1e-5
+    )
 
 
 solve(losses[0])  # compiles, once
@@ -83,7 +90,12 @@ peers = {
 }
 for name, model in peers.items():
     begin = perf_counter()
-    fits = [model.fit(images, np.where(np.isin(np.arange(n), known), digit, -1)).transduction_ for known in draws]
+    fits = [
+        model.fit(
+            images, np.where(np.isin(np.arange(n), known), digit, -1)
+        ).transduction_
+        for known in draws
+    ]
     seconds[name] = perf_counter() - begin
     guesses[name] = [fit[other] for fit, other in zip(fits, others, strict=True)]
 
@@ -91,9 +103,17 @@ for name, model in peers.items():
 # For the loss every method counts with decided labels, so that all are measured alike.
 accuracy, loss = {}, {}
 for name, labels in guesses.items():
-    accuracy[name] = [np.mean(each == digit[other]) for each, other in zip(labels, others, strict=True)]
+    accuracy[name] = [
+        np.mean(each == digit[other])
+        for each, other in zip(labels, others, strict=True)
+    ]
     loss[name] = [f(one_hot[each])[0] for f, each in zip(losses, labels, strict=True)]
-    print(f"{name:16} {seconds[name]:.2f} s", "  accuracy", *(f"{each:.3f}" for each in accuracy[name]), end="  ")
+    print(
+        f"{name:16} {seconds[name]:.2f} s",
+        "  accuracy",
+        *(f"{each:.3f}" for each in accuracy[name]),
+        end="  ",
+    )
     print("loss", *(f"{each:.0f}" for each in loss[name]))
     assert sum(loss["trisplit"]) <= sum(loss[name])
 
@@ -107,12 +127,25 @@ for name, labels in guesses.items():
 figure, (left, right) = plt.subplots(1, 2)
 for name, values in accuracy.items():
     left.plot(values, "o", label=name)
-left.set(xlabel="draw of the 20 labels", ylabel="accuracy", ylim=(0.88, 1.0), title="Samples with the right label")
+left.set(
+    xlabel="draw of the 20 labels",
+    ylabel="accuracy",
+    ylim=(0.88, 1.0),
+    title="Samples with the right label",
+)
 left.set(xticks=range(4), xlim=(-0.4, 3.4))
 left.legend(ncols=2, fontsize="small", loc="lower center")
-shares = {"trisplit": results[-1].x, "LabelPropagation": peers["LabelPropagation"].label_distributions_[others[-1]]}
+shares = {
+    "trisplit": results[-1].x,
+    "LabelPropagation": peers["LabelPropagation"].label_distributions_[others[-1]],
+}
 for name, values in shares.items():
     right.plot(np.sort(values.max(axis=1)), label=name)
-right.set(xlabel="sample, sorted", ylabel="largest share", ylim=(0, 1.05), title="How decided the answers are")
+right.set(
+    xlabel="sample, sorted",
+    ylabel="largest share",
+    ylim=(0, 1.05),
+    title="How decided the answers are",
+)
 right.legend()
 plt.show()

@@ -55,14 +55,18 @@ print(f"{res.certificate.kind} {res.certificate.stationarity:.1e}")
 # is put into the box before it is measured.
 X = cp.Variable(Y.shape)
 error = cp.sum_squares(cp.multiply(seen, X - Y)) / 2
-model = cp.Problem(cp.Minimize(error + weight * cp.normNuc(X)), [box.lo <= X, box.hi >= X])
+model = cp.Problem(
+    cp.Minimize(error + weight * cp.normNuc(X)), [box.lo <= X, box.hi >= X]
+)
 model.solve(solver=cp.SCS, eps=0.1)  # builds the model
 begin = perf_counter()
 model.solve(solver=cp.SCS, eps=1e-6, warm_start=False)
 theirs = perf_counter() - begin
 Z = box.project(X.value)
 value = f(Z)[0] + weight * np.linalg.norm(Z, "nuc")
-print(f"objective {res.fun:.5f} in {ours:.2f} s, cvxpy with SCS {value:.5f} in {theirs:.2f} s")
+print(
+    f"objective {res.fun:.5f} in {ours:.2f} s, cvxpy with SCS {value:.5f} in {theirs:.2f} s"
+)
 assert res.fun <= value + 1e-3
 
 # %%
@@ -82,7 +86,11 @@ begin = perf_counter()
 free = soft_impute()
 seconds = perf_counter() - begin
 print(f"soft-impute in {seconds:.2f} s; root mean square errors of what was not seen:")
-for name, guess in (("with the box", res.x), ("soft-impute", free), ("soft-impute, clipped", box.project(free))):
+for name, guess in (
+    ("with the box", res.x),
+    ("soft-impute", free),
+    ("soft-impute, clipped", box.project(free)),
+):
     print(f"{name:20} {np.sqrt(np.mean((guess + mean - scores)[~seen] ** 2)):.4f}")
 
 # %%
@@ -90,16 +98,38 @@ for name, guess in (("with the box", res.x), ("soft-impute", free), ("soft-imput
 # the bounds from the beginning is a little better than to clip in the end. That is so because the scores themselves lie
 # between 1 and 5. Where they go beyond, and only the ratings are clipped, the box breaks the low rank, and soft-impute
 # predicts better.
-figure, (left, middle, right) = plt.subplots(1, 3, figsize=(9.6, 3.4), width_ratios=(2, 2.4, 3))
-left.imshow(np.where(seen, ratings, np.nan), aspect="auto", vmin=1, vmax=5, interpolation="nearest")
-image = middle.imshow(res.x + mean, aspect="auto", vmin=1, vmax=5, interpolation="nearest")
+figure, (left, middle, right) = plt.subplots(
+    1, 3, figsize=(9.6, 3.4), width_ratios=(2, 2.4, 3)
+)
+left.imshow(
+    np.where(seen, ratings, np.nan),
+    aspect="auto",
+    vmin=1,
+    vmax=5,
+    interpolation="nearest",
+)
+image = middle.imshow(
+    res.x + mean, aspect="auto", vmin=1, vmax=5, interpolation="nearest"
+)
 for axis, title in ((left, "Seen ratings"), (middle, "Completed")):
     axis.grid(False)
     axis.set(xlabel="film", ylabel="viewer", title=title)
 figure.colorbar(image, ax=middle)
 bins = np.arange(-0.05, 6.1, 0.1)
 for guess, label in ((res.x, "with the box"), (free, "soft-impute")):
-    right.hist((guess + mean)[~seen], bins, histtype="step", linewidth=1.5, log=True, label=label)
-right.set(xlabel="predicted rating", ylabel="count", ylim=(0.5, 3000), title="With the box, none is below 1 or above 5")
+    right.hist(
+        (guess + mean)[~seen],
+        bins,
+        histtype="step",
+        linewidth=1.5,
+        log=True,
+        label=label,
+    )
+right.set(
+    xlabel="predicted rating",
+    ylabel="count",
+    ylim=(0.5, 3000),
+    title="With the box, none is below 1 or above 5",
+)
 right.legend(ncols=2, loc="upper center")
 plt.show()

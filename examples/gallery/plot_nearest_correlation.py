@@ -20,11 +20,16 @@ import trisplit as ts
 rng = np.random.default_rng(0)
 n, known, days = 80, 20, 250
 sector = np.arange(n) % 4
-R = rng.standard_normal((days, 4)) @ rng.uniform(-0.3, 1, (4, n)) + 0.6 * rng.standard_normal((days, 4))[:, sector]
+R = (
+    rng.standard_normal((days, 4)) @ rng.uniform(-0.3, 1, (4, n))
+    + 0.6 * rng.standard_normal((days, 4))[:, sector]
+)
 R += 0.7 * rng.standard_normal((days, n))
 seen = (np.arange(n) < known) | (rng.random((days, n)) > 0.8)
 R *= seen
-G = R.T @ R / np.sqrt((R**2).T @ seen * (seen.T @ R**2))  # each pair on the days that it shares
+G = (
+    R.T @ R / np.sqrt((R**2).T @ seen * (seen.T @ R**2))
+)  # each pair on the days that it shares
 print(f"smallest eigenvalue of the estimate: {np.linalg.eigvalsh(G)[0]:.2f}")
 
 # %%
@@ -50,7 +55,9 @@ ours = perf_counter() - begin
 # %%
 # The box is bounded, so the certificate is a bound. The problem is convex, so no such matrix has an objective that is
 # smaller by more than that, up to the infeasibility: the distance to the box.
-print(f"{res.certificate.kind} {res.certificate.stationarity:.1e}, infeasibility {res.certificate.infeasibility:.1e}")
+print(
+    f"{res.certificate.kind} {res.certificate.stationarity:.1e}, infeasibility {res.certificate.infeasibility:.1e}"
+)
 
 # %%
 # Higham's method projects on one set after the other. A set with inequalities needs Dykstra's correction, and so do the
@@ -65,7 +72,9 @@ def dykstra(tol=1e-9):
         P = Y + P - X
         before, Y = Y, np.clip(X + Q, lo, hi)
         Q = X + Q - Y
-        if max(np.linalg.norm(Y - before), np.linalg.norm(Y - X)) <= tol * np.linalg.norm(Y):
+        if max(
+            np.linalg.norm(Y - before), np.linalg.norm(Y - X)
+        ) <= tol * np.linalg.norm(Y):
             return Y, count
 
 
@@ -78,9 +87,15 @@ theirs = perf_counter() - begin
 # Both find the same matrix, with one eigenvalue decomposition in each iteration. With this step, three operator
 # splitting needs half as many of them. With the default step it needs twice as many as that, and is slower than
 # Dykstra's method, which has nothing to choose.
-print(f"objective {res.fun:.7f}, Dykstra {f(Y)[0]:.7f}, largest difference {np.abs(res.x - Y).max():.1e}")
-print(f"smallest eigenvalue {np.linalg.eigvalsh(res.x)[0]:.1e}, Dykstra {np.linalg.eigvalsh(Y)[0]:.1e}")
-print(f"{1e3 * ours:.0f} ms for {res.nit} iterations, Dykstra {1e3 * theirs:.0f} ms for {count}")
+print(
+    f"objective {res.fun:.7f}, Dykstra {f(Y)[0]:.7f}, largest difference {np.abs(res.x - Y).max():.1e}"
+)
+print(
+    f"smallest eigenvalue {np.linalg.eigvalsh(res.x)[0]:.1e}, Dykstra {np.linalg.eigvalsh(Y)[0]:.1e}"
+)
+print(
+    f"{1e3 * ours:.0f} ms for {res.nit} iterations, Dykstra {1e3 * theirs:.0f} ms for {count}"
+)
 assert res.fun <= f(Y)[0] + 1e-5
 assert np.abs(res.x - G)[fixed].max() <= 1e-6
 
@@ -90,11 +105,23 @@ assert np.abs(res.x - G)[fixed].max() <= 1e-6
 figure, (left, right) = plt.subplots(1, 2)
 left.plot(np.linalg.eigvalsh(G)[:60], ".", label="estimated")
 left.plot(np.linalg.eigvalsh(res.x)[:60], ".", label="nearest")
-left.set(xlabel="index, from the smallest", ylabel="eigenvalue", title="No eigenvalue is negative any more")
+left.set(
+    xlabel="index, from the smallest",
+    ylabel="eigenvalue",
+    title="No eigenvalue is negative any more",
+)
 left.legend()
 within = (sector[:, None] == sector) & ~fixed
-for chosen, label in ((~within & ~fixed, "other"), (within, "within sectors"), (fixed, "known")):
+for chosen, label in (
+    (~within & ~fixed, "other"),
+    (within, "within sectors"),
+    (fixed, "known"),
+):
     right.plot(G[chosen], res.x[chosen], ".", markersize=3, label=label)
-right.set(xlabel="estimated correlation", ylabel="nearest correlation", title="Known entries stay")
+right.set(
+    xlabel="estimated correlation",
+    ylabel="nearest correlation",
+    title="Known entries stay",
+)
 right.legend(markerscale=3)
 plt.show()

@@ -56,18 +56,30 @@ best = np.argmin(res.fun)
 # The certificate is a bound: to first order, no change of powers within the constraints gains more than this. It does
 # not exclude that a far away assignment is better.
 certificate = res.certificate
-print(f"{certificate.kind} {certificate.stationarity[best]:.1e}, infeasibility {certificate.infeasibility[best]:.1e}")
+print(
+    f"{certificate.kind} {certificate.stationarity[best]:.1e}, infeasibility {certificate.infeasibility[best]:.1e}"
+)
 
 # %%
 # SLSQP, SciPy's method for smooth problems with constraints, has the same gradients and the first four starts.
-budget, heard = np.kron(np.eye(links), np.ones(channels)), np.kron(leak, np.eye(channels))
+budget, heard = (
+    np.kron(np.eye(links), np.ones(channels)),
+    np.kron(leak, np.eye(channels)),
+)
 A, b = np.vstack([budget, heard]), np.append(np.ones(links), np.full(channels, limit))
 
 
 def slsqp(start):
     f = lambda p: [np.ravel(each) for each in minus_rate(p.reshape(links, channels))]
     rows = {"type": "ineq", "fun": lambda p: b - A @ p, "jac": lambda p: -A}
-    return minimize(f, start.ravel(), jac=True, method="SLSQP", bounds=[(0, 1)] * start.size, constraints=rows)
+    return minimize(
+        f,
+        start.ravel(),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, 1)] * start.size,
+        constraints=rows,
+    )
 
 
 begin = perf_counter()
@@ -76,7 +88,9 @@ theirs = perf_counter() - begin
 reached = min(each.fun for each in peers if each.success)
 print("first four   ", *(f"{-each:.3f}" for each in res.fun[:4]))
 print("with SLSQP   ", *(f"{-each.fun:.3f}" for each in peers))
-print(f"best of eight {-res.fun[best]:.4f} in {ours:.2f} s, best of four with SLSQP {-reached:.4f} in {theirs:.2f} s")
+print(
+    f"best of eight {-res.fun[best]:.4f} in {ours:.2f} s, best of four with SLSQP {-reached:.4f} in {theirs:.2f} s"
+)
 assert res.fun[best] <= reached + 1e-4
 
 # %%
@@ -96,7 +110,9 @@ figure.colorbar(image, ax=left)
 right.bar(np.arange(channels), leak @ P, label="assigned powers")
 right.axhline(leak.sum() / channels, color="C1", label="equal powers")
 right.axhline(limit, color="black", linestyle="--", label="limit")
-right.set(xlabel="channel", ylabel="interference", title="What the licensed receiver hears")
+right.set(
+    xlabel="channel", ylabel="interference", title="What the licensed receiver hears"
+)
 right.set_ylim(0, 1.5 * leak.sum() / channels)
 right.legend(loc="upper right")
 plt.show()
