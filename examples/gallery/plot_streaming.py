@@ -79,7 +79,8 @@ begin = perf_counter()
 saga.fit(A, bought)
 saga_seconds, saga_objective = perf_counter() - begin, objective(saga.coef_[0])
 print(f"SAGA: objective {saga_objective:.8f}, {saga_seconds:.1f} s")
-assert res.fun <= saga_objective + 1e-6 and np.abs(saga.coef_).max() < 2
+assert res.fun <= saga_objective + 1e-6
+assert np.abs(saga.coef_).max() < 2
 
 # %%
 # And it has stochastic gradient descent, which is handed one block after another, in five passes.
