@@ -8,7 +8,7 @@ the answer is still certified with the full gradient.
 """
 
 # %%
-# A file of 100 MB stands for one that is too large: 200,000 visits to a shop with 64 features, correlated with their
+# A file of 100 MB stands for one that is too large: 160,000 visits to a shop with 80 features, correlated with their
 # neighbours, and whether something was bought.
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 import trisplit as ts
 
-n, d, block = 200_000, 64, 10_000
+n, d, block = 160_000, 80, 10_000
 folder = TemporaryDirectory()
 path = Path(folder.name, "visits.npy")
 
@@ -106,6 +106,6 @@ axis.plot(saga_seconds, saga_objective - smallest, "s", label="SAGA of scikit-le
 sgd_above = np.subtract(objectives, smallest)
 axis.plot(np.cumsum(seconds), sgd_above, "^-", label="SGD of scikit-learn")
 axis.set(xlabel="seconds", ylabel="objective above the smallest", yscale="log")
-axis.set_title("A model of 200,000 samples from a file of 100 MB")
+axis.set_title("A model of 160,000 samples from a file of 100 MB")
 axis.legend()
 plt.show()
