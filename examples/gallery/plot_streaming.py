@@ -41,19 +41,10 @@ table.flush()
 # Logistic regression with an :math:`\ell_1` norm, and with a wide box: a bounded set makes the certificate an exact gap.
 # ``SVRG2`` (Gower, Le Roux and Bach 2018) takes a quadratic model of the loss now and then, and corrects it by batches.
 # What stays in memory is a block of the file, and a few numbers for each sample.
-#
-# ``gradient="svrg2"`` alone would do. But the smoothness constant that is used for files by default is safe and large; one
-# from a block of rows allows longer and fewer steps.
 A, weight = np.load(path, mmap_mode="r"), 0.005
 f = ts.losses.Logistic(A, bought)
 terms = [ts.terms.L1(weight), ts.terms.Box(-2, 2)]
-smoothness = np.linalg.eigvalsh(A[:block].T @ A[:block] / block)[-1] / 4
-options = {
-    "gradient": ts.gradients.SVRG2(size=200, every=150),
-    "step": 1.5 / smoothness,
-    "rng": 0,
-}
-print(f"smoothness {smoothness:.1f}, by default {f.lipschitz:.1f}")
+options = {"gradient": "svrg2", "rng": 0}
 
 # %%
 # The loss is convex, so the gap bounds how far the objective is above the smallest one. It is computed from all samples,

@@ -188,7 +188,10 @@ class Samples:
 
     @cached_property
     def squared_norm(self) -> float:
-        """An upper bound of the squared spectral norm, tight up to a thousandth; of mapped files the Frobenius norm."""
+        """An upper bound of the squared spectral norm, tight up to a thousandth; of wide files the Frobenius norm."""
+        if self.mapped and self.width <= SMALL:
+            gram = sum(part.T @ part for _, part in self.host_blocks())
+            return max(float(np.linalg.eigvalsh(gram)[-1]), 0.0)
         if self.mapped:
             return float(self.squared_lengths.sum())
         return squared_norm(next(self.host_blocks())[1])
