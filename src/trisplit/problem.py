@@ -193,7 +193,7 @@ class Problem:
             raise
         except misfits(x0) as error:
             text = f"`f` fails at an array of shape {shape}: {_one_line(error)}"
-            raise InputError(f"{text}; change x0's shape, or let `f` return (value, gradient) for it") from error
+            raise InputError(f"{text}; return a pair, one number and the gradient, or change x0's shape") from error
         if self.batch_ndim:
             self._check_numbers(start, value)
         if _shape(grad) != shape:
