@@ -4,7 +4,7 @@ import os
 from zlib import crc32
 
 MANY = ("test_terms.py", "test_batches.py", "test_losses.py")
-SHARES = {"numpy": 1, "torch": 6, "jax": 12, "array_api_strict": 12, "cupy": 12}  # one of so many
+SHARES = {"numpy": 2, "torch": 8, "jax": 16, "array_api_strict": 16, "cupy": 16}  # one of so many
 
 
 def pytest_collection_modifyitems(config, items):
@@ -17,10 +17,10 @@ def pytest_collection_modifyitems(config, items):
 
 
 def chosen(item):
-    """Toss for each fact, term and library which of the two dtypes is asked, and outside of NumPy, whether one is.
+    """Toss for each fact, term and library whether it is asked, and in which of the two dtypes.
 
     Operations of JAX and array-api-strict take ten to a hundred times as long as NumPy's. NumPy and PyTorch are asked
-    for the minimum of every term, NumPy in both dtypes, the others for that of every third.
+    for the minimum of every term, NumPy in double precision, the others for that of every third.
     """
     given = getattr(item, "callspec", None)
     if given is None or not {"kind", "name"} <= given.params.keys():
@@ -28,7 +28,7 @@ def chosen(item):
     kind, name = given.params["kind"], given.params["name"]
     toss, minimum = crc32(f"{kind.library} {name} {item.originalname}".encode()), "minimiser" in item.originalname
     if minimum and kind.library == "numpy":
-        return True
+        return kind.precision == "float64"
     often = {"torch": 1}.get(kind.library, 3) if minimum else SHARES[kind.library]
     asked = toss // 2 % often == 0
     return asked and (kind.precision == "float64") == bool(toss % 2)

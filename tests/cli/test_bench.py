@@ -171,7 +171,8 @@ def test_a_mapped_file_is_read_and_taken_the_gradient_of(tmp_path, capsys):
     assert "anonymous memory" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("peers", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("peers", [False, True])
 def test_estimated_gradients_arrive(peers, tmp_path, monkeypatch, capsys):
     if not peers:  # which compile at every call
         ours = [one for one in stochastic.contestants if one.name != stochastic.VRTOS]

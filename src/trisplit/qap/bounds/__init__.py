@@ -46,7 +46,7 @@ class LowerBound:
     >>> import trisplit as ts
     >>> bound = ts.qap.lower_bound(ts.qap.load("nug12"), method="gilmore-lawler")
     >>> bound.value, bound.method
-    (493, 'gilmore-lawler')
+    (494, 'gilmore-lawler')
     """
 
     value: int | float
