@@ -125,7 +125,9 @@ def test_a_rising_scale_on_qaplib(name):
     assert values[0] <= values[1] <= instance.best_known
 
 
-@pytest.mark.parametrize("name", ["tai10a", "tai10b", "chr12a", "had12", "rou12", "scr12", "tai12a"])
+@pytest.mark.parametrize(
+    "name", ["tai10a", "tai10b", "chr12a", "had12", "rou12", pytest.param("scr12", marks=pytest.mark.slow), "tai12a"]
+)
 def test_the_doubly_nonnegative_bound_proves_optima(name):
     instance = qap.load(name)
     bound = qap.lower_bound(instance)

@@ -38,7 +38,7 @@ def told(res):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("row", [1, 2, 5, 8, 12, 17, 20])
+@pytest.mark.parametrize("row", [1, 5, 12, 20])
 def test_a_search_that_failed_goes_on_as_if_nothing_had_happened(tmp_path, whole, row, workers):
     def fail(last):
         if last.number == row:

@@ -30,7 +30,7 @@ def problems(draw):
     return Instance("any", A, B, C=draw(st.sampled_from([None, C])))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_optima_of_small_problems_are_found(instance, seed):
     search = memetic(instance, Recipe("some", 5, Rules(rounds=10, patience=1.0, kick=(0.3, 1.0))), seed)
