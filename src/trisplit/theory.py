@@ -26,8 +26,17 @@ if TYPE_CHECKING:
     from trisplit.steps import StepRule
 
 __all__ = [
-    *("Coverage", "Theorem", "corollary1", "coverages", "guarantees", "theorem1", "theorem2", "theorem3", "theorem4"),
-    *("theorem_for", "theorems"),
+    "Coverage",
+    "Theorem",
+    "corollary1",
+    "coverages",
+    "guarantees",
+    "theorem1",
+    "theorem2",
+    "theorem3",
+    "theorem4",
+    "theorem_for",
+    "theorems",
 ]
 EXACT = Exact()
 # The theorem about minibatch gradients that stands next to one about exact ones.

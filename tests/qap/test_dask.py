@@ -53,10 +53,13 @@ def test_killed_workers_do_not_change_the_answer(client, alone, victims):
 
 def test_time_limit_on_a_cluster(client):
     client.wait_for_workers(2, timeout=60)
-    res = solve(NUG20, time_limit=1.0, rng=5, workers=client.get_executor())
-    assert res.status is QAPStatus.TIME_LIMIT
-    assert 1.0 <= res.elapsed < 1.0 + 0.2
-    assert res.cost == NUG20.cost(res.permutation)
+    for _ in range(3):  # on a busy machine no start may come back within a second
+        res = solve(NUG20, time_limit=1.0, rng=5, workers=client.get_executor())
+        assert res.status is QAPStatus.TIME_LIMIT
+        assert 1.0 <= res.elapsed < 1.0 + 0.2
+        assert res.cost == NUG20.cost(res.permutation)
+        if res.relaxation is not None:
+            break
     assert res.relaxation.certificate.kind == "gap"
 
 
