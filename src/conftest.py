@@ -2,4 +2,4 @@
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("torch") else ["trisplit/torch/[a-z]*.py"]
+collect_ignore_glob = [] if find_spec("torch") else ["trisplit/torch/[a-z]*.py", "trisplit/qap/gpu/[a-z]*.py"]

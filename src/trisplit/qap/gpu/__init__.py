@@ -1,0 +1,1 @@
+"""Quadratic assignment on a GPU: thousands of starts, and of tabu searches, at once. Needs PyTorch."""

@@ -1,0 +1,182 @@
+"""Many starts on one relaxed quadratic assignment problem at once, on a GPU or wherever torch runs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from trisplit.errors import InputError
+from trisplit.kernels.gpu import usable
+from trisplit.qap.engine import POWER, Concavity
+from trisplit.qap.episodes import FAMILY, MIXED, SPREADS
+from trisplit.qap.gpu.forms import Scaled
+from trisplit.qap.gpu.loops import Loop, Plain, Resident, Streamed, unit_sums
+from trisplit.qap.gpu.rounding import permutations
+from trisplit.qap.objective import Tangent
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+PRECISIONS = ("tf32", "float32", "float64")
+RESIDENT = 128  # rows of a start that stays on the chip
+
+
+class Certified(NamedTuple):
+    """What the last iterates are worth, one number for each start.
+
+    Attributes
+    ----------
+    value : Tensor
+        Of the tangent form at z, without the concavity.
+    bound : Tensor
+        An upper bound on the gap of the form, concavity included, at z.
+    infeasibility : Tensor
+        The distance of z to unit sums.
+    """
+
+    value: "Tensor"
+    bound: "Tensor"
+    infeasibility: "Tensor"
+
+
+class Batch:
+    """Three operator splitting from many starting points at once: g the box [0, 1], h unit sums, step 1 / L.
+
+    Parameters
+    ----------
+    tangent : Tangent
+        Of dense or sparse matrices.
+    starts : int
+    device : str or torch.device
+    precision : {"tf32", "float32", "float64"}
+        "tf32": sums in float32, and products of numbers of 11 significant bits, which is good enough for a search.
+    concavity : Concavity, optional
+        How the form becomes concave, so that nearly all starts end at a permutation.
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> nug12 = ts.qap.load("nug12")
+    >>> f = ts.qap.Objective(nug12.A.astype(float), nug12.B.astype(float)).tangent()
+    >>> batch = Batch(f, 100, "cpu", "float64", Concavity(f.curvature()[1], 400))
+    >>> batch.begin(0)
+    >>> batch.advance(400)
+    >>> best = min(nug12.cost(p) for p in batch.permutations().numpy())
+    >>> best <= 1.05 * nug12.best_known
+    True
+    """
+
+    def __init__(
+        self,
+        tangent: Tangent,
+        starts: int,
+        device: Any = "cuda",
+        precision: str = "tf32",
+        concavity: Concavity | None = None,
+        *,
+        loop: type | None = None,
+    ) -> None:
+        import torch
+
+        if precision not in PRECISIONS:
+            raise InputError(f"`precision` is unknown, got {precision!r}; choose one of {', '.join(PRECISIONS)}")
+        self.starts, self.device, self.precision = starts, torch.device(device), precision
+        dtype = torch.float64 if precision == "float64" else torch.float32
+        mu = np.zeros(1) if concavity is None else _growth(concavity)
+        self.form = Scaled.of(tangent, mu, self.device, dtype, tf32=precision == "tf32")
+        self.n, self.t = self.form.n, 0
+        self.loop: Loop = self._loop() if loop is None else loop(self.form, starts)
+
+    def _loop(self) -> Loop:
+        form = self.form
+        if not usable(self.device):
+            return Plain(form, self.starts)
+        if self.n <= RESIDENT and not form.is_sparse and self.precision != "float64":
+            return Resident(form, self.starts, half=form.tf32)
+        return Streamed(form, self.starts)
+
+    def begin(self, seed: int) -> None:
+        """Draw starting points on the device."""
+        self.start(starting_points(self.n, self.starts, seed, self.device, self.form.g0.dtype))
+
+    def start(self, y: "Tensor") -> None:
+        """Begin at given points, shape (starts, n, n), which may be overwritten."""
+        self.t = 0
+        self.loop.begin(y)
+
+    def advance(self, iterations: int) -> None:
+        """Do some iterations; nothing waits for the device."""
+        with self._products():
+            self.loop.advance(self.t, iterations)
+        self.t += iterations
+
+    @property
+    def z(self) -> "Tensor":
+        """Z of the next iteration: a new tensor of shape (starts, n, n)."""
+        return self.loop.y.clamp(0.0, 1.0)
+
+    def permutations(self) -> "Tensor":
+        """Return the permutations next to z, shape (starts, n): read off where z is one, rounded by auction otherwise."""
+        return permutations(self.z)
+
+    def certify(self) -> Certified:
+        """Return what the iterates are worth: the bound that needs no oracle, over matrices with unit row sums.
+
+        With d = z - x and y+ = y - d it is (<y+, d> + sum_i max_j -d_ij) / gamma + <u, d>.
+        """
+        form, y = self.form, self.loop.y
+        with self._products():
+            z = y.clamp(0.0, 1.0)
+            bent = form.bent(z)
+            u = bent + form.g0 - form.mu[min(self.t, len(form.mu) - 1)] * z
+            d = z - unit_sums(2 * z - y - u)
+            bound = ((y - d + u) * d).sum((1, 2)) + (-d).amax(2).sum(1)
+            off = (z - unit_sums(z)).square().sum((1, 2)).sqrt()
+            return Certified(form.value(z, bent), bound / form.gamma, off)
+
+    @contextmanager
+    def _products(self) -> Iterator[None]:
+        """Let products of torch round what they multiply as the precision says, and only here."""
+        import torch
+
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("high" if self.form.tf32 and self.device.type == "cuda" else "highest")
+        try:
+            yield
+        finally:
+            torch.set_float32_matmul_precision(before)
+
+
+def _growth(concavity: Concavity) -> np.ndarray:
+    """Return mu by iteration."""
+    return concavity.final * np.linspace(0.0, 1.0, concavity.iterations + 1) ** POWER
+
+
+def starting_points(n: int, starts: int, seed: int, device: Any, dtype: Any) -> "Tensor":
+    """Return random matrices with unit row and column sums of the families of `trisplit.qap.episodes.starting_point`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> points = starting_points(4, 16, 0, "cpu", torch.float64)
+    >>> bool(torch.allclose(points.sum(1), torch.ones(16, 4, dtype=torch.float64)))
+    True
+    """
+    import torch
+
+    source = torch.Generator(device).manual_seed(seed)
+    points = torch.randn((starts, n, n), generator=source, device=device, dtype=dtype)
+    points -= points.mean(1, keepdim=True)
+    points -= points.mean(2, keepdim=True)
+    kinds = np.arange(starts) % FAMILY
+    scales = np.array([*(spread / n for spread in SPREADS), 1.0, 0.0])[kinds]
+    points *= torch.as_tensor(scales, device=device).to(dtype)[:, None, None]
+    points += 1.0 / n
+    mixed = torch.as_tensor(np.flatnonzero(kinds == FAMILY - 1), device=device)
+    places = torch.rand((MIXED, len(mixed), n), generator=source, device=device).argsort(-1)
+    means = torch.zeros((len(mixed), n, n), device=device, dtype=dtype)
+    for place in places:
+        means.scatter_add_(2, place[:, :, None], torch.full_like(place, 1.0 / MIXED, dtype=dtype)[:, :, None])
+    points[mixed] = means
+    return points
