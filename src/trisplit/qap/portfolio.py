@@ -4,14 +4,15 @@
 2. Islands: memetic searches by different recipes, in rounds of a fixed number of moves. After some rounds each island
    sends its best permutation to the next one. Now and then a permutation of theirs is kicked and improved on faces of
    the polytope, and what comes out joins its island; more often while that gives better permutations.
-3. Lower bounds: a cheap one after the first start; a strong one when the islands have not found anything better for
+3. A guest, if there is a GPU: see `gpu/guest.py`. Its best permutations join the islands in turn, and theirs its own.
+4. Lower bounds: a cheap one after the first start; a strong one when the islands have not found anything better for
    long, or when most of the time is over.
 
 Without a time limit all of it depends on the seed and on numbers of iterations alone: who runs a task, and when, makes
 no difference. With one, islands do not wait for each other, and those that give better permutations have more turns.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from time import perf_counter
@@ -27,6 +28,7 @@ from trisplit.qap.checkpoints import Keeper
 from trisplit.qap.crew import AnyOutcome, AnyTask, Crew
 from trisplit.qap.episodes import Outcome, Task, load_kernels
 from trisplit.qap.exchange_form import exchange_form
+from trisplit.qap.gpu.guest import Guest
 from trisplit.qap.instance import Instance
 from trisplit.qap.islands import Walk, Walked, roles, round_moves
 from trisplit.qap.memetic import Population, Recipe
@@ -46,6 +48,7 @@ FORGET = 0.9  # gains of islands count by so much less after each round
 STAGNANT, PATIENCE = 30, 3.0
 MIN_SECONDS = 0.05  # for a bound
 SOON = 0.05  # seconds: a start that takes less is cut short rather than left out
+FLEET_ROUNDS = 10  # of the GPU, for each round of all islands
 
 
 def by_sums(instance: Instance) -> np.ndarray:
@@ -72,6 +75,7 @@ class Portfolio:
     polish: bool
     time_limit: float | None
     keeper: Keeper | None = None
+    guest: Guest | None = None
 
     def __post_init__(self) -> None:
         self.n = self.record.instance.n
@@ -86,6 +90,7 @@ class Portfolio:
         self.next_faces = FACES
         self.kicked: dict[int, int] = {}  # the islands of kicks that are under way, by the numbers of their tasks
         self.bounded = False  # whether the strong bound had its turn
+        self.next_welcome = 0  # the island that the next permutation of the guest joins
 
     @property
     def round(self) -> int:
@@ -94,15 +99,22 @@ class Portfolio:
 
     def run(self, crew: Crew) -> None:
         """Let all members have their turns, from where the search is."""
-        self.take_turns(crew)
+        if self.guest is None:
+            self.take_turns(crew)
+        else:
+            with self.guest.taking_part(self):
+                self.take_turns(crew)
         unfinished = self.plan.starts is None or self.record.starts < self.plan.starts
         if self.record.status is None and unfinished:  # even if the last part that there was time for ended early
             self.record.status = QAPStatus.TIME_LIMIT
 
     def take_turns(self, crew: Crew) -> None:
         """Let the members have their turns until the search is over."""
-        if not self.islands and crew.run(self.starts(), self.take, ordered=self.plan.starts is not None):
-            return
+        if not self.islands:
+            if self.guest is not None and self.guest.turns(1):
+                return
+            if crew.run(self.starts(), self.take, ordered=self.plan.starts is not None):
+                return
         if self.record.best is None:
             self.answer_soon(crew)
         if not self.polish or self.record.late():
@@ -111,7 +123,6 @@ class Portfolio:
             self.enumerate()
             return
         if not self.fits(durations.FORM + durations.FILL):
-            self.record.status = QAPStatus.TIME_LIMIT
             return
         if not self.islands:
             self.settle(crew)
@@ -121,6 +132,8 @@ class Portfolio:
         self.keep()
         while self.round < self.plan.starts and not self.record.late():
             if crew.run(self.one_round(), self.take, ordered=True):
+                return
+            if self.guest is not None and self.guest.turns(FLEET_ROUNDS):
                 return
             self.keep()
         if not self.bounded:
@@ -193,7 +206,8 @@ class Portfolio:
         """Add what a task has found, and say whether the search is over."""
         record, before = self.record, self.record.best
         if isinstance(task, Walk):
-            return self.take_walk(task, outcome)
+            over = self.take_walk(task, outcome)
+            return (self.guest is not None and self.guest.heard()) or over
         assert isinstance(outcome, Outcome)
         if outcome.rounded is not None:
             self.plan.rounded.append(outcome.rounded)
@@ -297,10 +311,19 @@ class Portfolio:
         if gain:
             self.gained = self.round
             self.gains[i] += 1.0
+            if self.guest is not None:
+                self.guest.tell(found.permutation)
         self.send(i)
         if self.plan.starts is None:
             self.keep()
         return record.add_row(self.role(i).name, found.cost)
+
+    def welcome(self, permutations: Sequence[np.ndarray]) -> None:
+        """Let permutations of the guest join the islands, in turn."""
+        self.gained = self.round
+        for permutation in permutations if self.islands else ():
+            self.immigrants[self.next_welcome % len(self.islands)].append(permutation)
+            self.next_welcome += 1
 
     def send(self, island: int) -> None:
         """After some rounds, send the best permutation of an island to the next one, unless that begins anew."""

@@ -45,8 +45,8 @@ class QAPTraceRow(NamedTuple):
     number : int
         From 1.
     member : str
-        Who: "start", "kick" (of a permutation, then restarts on faces), the name of a memetic recipe, "bound",
-        "enumeration", or "sums" (of the rows, which are matched where there is no time for a start).
+        Who: "start", "kick" (of a permutation, then restarts on faces), the name of a memetic recipe, "gpu starts",
+        "gpu tabu", "bound", "enumeration", or "sums" (of the rows, which are matched where there is no time for a start).
     seconds : float
         Since the call; with those of earlier calls, if the search was resumed.
     cost : int or float
@@ -101,6 +101,8 @@ class QAPResult:
     duplicates : int
         How many starts and kicks ended at a permutation that an earlier one had found.
     seed : int or None
+    device : str
+        "cpu", or the name of the GPU that took part.
     elapsed : float
         Seconds.
 
@@ -124,6 +126,7 @@ class QAPResult:
     moves: int
     duplicates: int
     seed: int | None
+    device: str
     elapsed: float
 
     @property

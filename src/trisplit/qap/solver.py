@@ -16,15 +16,20 @@ from trisplit.qap.checkpoints import Keeper
 from trisplit.qap.constraints import Way, constrained
 from trisplit.qap.crew import Crew, check_workers
 from trisplit.qap.fixed import Fixed
+from trisplit.qap.gpu.card import Card
+from trisplit.qap.gpu.device import check_device
+from trisplit.qap.gpu.guest import Guest
 from trisplit.qap.portfolio import Portfolio
 from trisplit.qap.record import QAPResult, QAPStatus, QAPTraceRow, Record
 from trisplit.qap.relaxation import Matrices, certified, check_size
-from trisplit.qap.search import Plan
+from trisplit.qap.search import Plan, derived
 from trisplit.solve import Rng, as_generator, check_callback, check_options
 
 DEFAULT_STARTS = 10
 MAX_ITERATIONS, ENDLESS_ITERATIONS, SMALL_ITERATIONS = 2000, 100, 50  # of a start
 SMALL = 40  # rows
+GPU_ITERATIONS = 200  # of a start on a GPU: rounded permutations are hardly better later
+GPU_KEY = 2**31 + 2  # of seeds
 TOL = 1e-5
 FOR_EVER = 1e9  # seconds: a longer time limit is none
 CONSTRAINTS_SHARE = 0.2  # of the time, for a permutation that keeps off forbidden pairs
@@ -48,6 +53,7 @@ def solve(
     forbidden: ArrayLike | None = None,
     faces: bool = True,
     workers: int | Executor | None = None,
+    device: str = "cpu",
     rng: Rng = None,
     callback: Callable[[QAPTraceRow], object] | None = None,
     checkpoint: str | os.PathLike | None = None,
@@ -94,6 +100,10 @@ def solve(
     workers : int or concurrent.futures.Executor, optional
         How many threads to use, all cores if left out; or an executor, such as that of a Dask or Ray cluster. What a
         worker that dies was doing is done again.
+    device : {"cpu", "cuda", "cuda:K", "auto"}
+        "cuda": a GPU takes part, by thousands of starts at once and as many tabu searches, see docs/gpu.md; "auto": if
+        there is one. Without one, or if it fails, a warning says so and the processor goes on. Matrices that are
+        arrays on a GPU mean that one. Needs PyTorch.
     rng : int or Generator, optional
         The same seed gives the same answer when stopped by starts and iterations, whatever the workers are.
     callback : callable, optional
@@ -119,6 +129,7 @@ def solve(
     _check(starts, target, polish=polish, faces=faces)
     check_callback(callback)
     check_workers(workers)
+    check_device(device)
     end = None if time_limit is None or time_limit > FOR_EVER else begin + time_limit
     soon = None if end is None else begin + CONSTRAINTS_SHARE * (end - begin)
     instance, way = constrained(A, B, C, fixed=fixed, forbidden=forbidden, deadline=soon)
@@ -127,11 +138,18 @@ def solve(
     point, known = _start(x0, way)
     seed, generator = as_generator(rng)
     count = None if starts is None and time_limit is not None else int(starts or DEFAULT_STARTS)
+    if device != "cpu" and count is not None:
+        count = min(count, DEFAULT_STARTS)  # on the processor, and rounds of memetic searches
     plan = _plan(generator, count, max_iter, point, deadline, n=instance.n, faces=bool(faces))
     # A linear term that was computed in floating point changes costs, and so bounds, by rounding.
     exact = instance is way.whole or instance.C is None or instance.C.dtype.kind == "i"
     record = Record(instance, begin, deadline, target, callback, exact)
     portfolio = Portfolio(plan, record, bool(polish), None if deadline is None else time_limit)
+    if device != "cpu":
+        iterations = GPU_ITERATIONS if max_iter is None else max_iter
+        key = int(derived(plan.seed, GPU_KEY).generate_state(1)[0])
+        card = Card(instance, device, key, iterations, polish=bool(polish), over=record.late)
+        portfolio.guest = Guest(card, None if starts is None else int(starts))
     if checkpoint is not None:
         start = None if x0 is None else way.restrict(x0)
         problem = {"A, B, C": way.whole.sha256(), "fixed": way.expand.pairs, "forbidden": way.forbidden, "x0": start}
@@ -167,6 +185,7 @@ def solve(
         moves=record.moves,
         duplicates=record.duplicates,
         seed=seed,
+        device="cpu" if portfolio.guest is None else portfolio.guest.card.name,
         elapsed=record.seconds(),
     )
 

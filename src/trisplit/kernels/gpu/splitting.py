@@ -81,7 +81,7 @@ def resident(
 def streamed(
     Z,  # (n, starts, n): overwritten
     G,  # (n, starts, n): A z B'; becomes y if `keep`
-    G0,  # (n, n): gamma g0
+    G0,  # (n, n) with the same rows: gamma g0
     RowShift,  # (starts, n): a
     ColumnShift,  # (starts, n): b - s
     RowSums,  # (starts, n)
@@ -91,26 +91,26 @@ def streamed(
     last,
     starts,
     n,
-    pitch,  # the length of a row in memory
+    quads,  # the length of a row in memory, in fours: so the compiler knows that four numbers may move at once
     height: tl.constexpr,
     width: tl.constexpr,
     keep: tl.constexpr,
 ):
-    s, block = tl.program_id(0), tl.program_id(1)
+    s, block, pitch = tl.program_id(0), tl.program_id(1), 4 * quads
     i = block * height + tl.arange(0, height)
     grown = 1.0 + _schedule(Mu, tl.load(T), last)
     a = tl.load(RowShift + s * n + i, mask=i < n, other=0.0)
     sums = tl.zeros((height,), Z.dtype.element_ty)
     for first in range(0, n, width):
         j = first + tl.arange(0, width)
-        inside = (i[:, None] < n) & (j[None, :] < n)
+        inside = (i[:, None] < n) & (j[None, :] < pitch)
         at = (i[:, None].to(tl.int64) * starts + s) * pitch + j[None, :]
         b = tl.load(ColumnShift + s * n + j, mask=j < n, other=0.0)
         z = tl.load(Z + at, mask=inside, other=0.0)
         g = tl.load(G + at, mask=inside, other=0.0)
-        g0 = tl.load(G0 + i[:, None].to(tl.int64) * n + j[None, :], mask=inside, other=0.0)
+        g0 = tl.load(G0 + i[:, None].to(tl.int64) * pitch + j[None, :], mask=inside, other=0.0)
         y = grown * z - g - g0 - a[:, None] - b[None, :]
-        z = tl.where(inside, tl.minimum(tl.maximum(y, 0.0), 1.0), 0.0)
+        z = tl.where((i[:, None] < n) & (j[None, :] < n), tl.minimum(tl.maximum(y, 0.0), 1.0), 0.0)
         tl.store(Z + at, z, mask=inside)
         if keep:
             tl.store(G + at, y, mask=inside)

@@ -9,7 +9,6 @@ import numpy as np
 from trisplit.errors import InputError
 from trisplit.kernels.gpu import usable
 from trisplit.qap.engine import POWER, Concavity
-from trisplit.qap.episodes import FAMILY, MIXED, SPREADS
 from trisplit.qap.gpu.forms import Scaled
 from trisplit.qap.gpu.loops import Loop, Plain, Resident, Streamed, unit_sums
 from trisplit.qap.gpu.rounding import permutations
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
 PRECISIONS = ("tf32", "float32", "float64")
 RESIDENT = 128  # rows of a start that stays on the chip
+SPREADS = (0.1, 0.3, 1.0)  # of starting points: this times N(0, 1) / n in each entry
 
 
 class Certified(NamedTuple):
@@ -117,8 +117,11 @@ class Batch:
         return self.loop.y.clamp(0.0, 1.0)
 
     def permutations(self) -> "Tensor":
-        """Return the permutations next to z, shape (starts, n): read off where z is one, rounded by auction otherwise."""
-        return permutations(self.z)
+        """Return permutations, shape (starts, n): read off where z is one, the nearest ones to y elsewhere.
+
+        Where z is 0, y tells how much a place would cost: rounded, it gives lower costs than z.
+        """
+        return permutations(self.loop.y)
 
     def certify(self) -> Certified:
         """Return what the iterates are worth: the bound that needs no oracle, over matrices with unit row sums.
@@ -154,7 +157,7 @@ def _growth(concavity: Concavity) -> np.ndarray:
 
 
 def starting_points(n: int, starts: int, seed: int, device: Any, dtype: Any) -> "Tensor":
-    """Return random matrices with unit row and column sums of the families of `trisplit.qap.episodes.starting_point`.
+    """Return random matrices with unit row and column sums, at several distances from the barycentre in turn.
 
     Examples
     --------
@@ -169,14 +172,6 @@ def starting_points(n: int, starts: int, seed: int, device: Any, dtype: Any) -> 
     points = torch.randn((starts, n, n), generator=source, device=device, dtype=dtype)
     points -= points.mean(1, keepdim=True)
     points -= points.mean(2, keepdim=True)
-    kinds = np.arange(starts) % FAMILY
-    scales = np.array([*(spread / n for spread in SPREADS), 1.0, 0.0])[kinds]
-    points *= torch.as_tensor(scales, device=device).to(dtype)[:, None, None]
-    points += 1.0 / n
-    mixed = torch.as_tensor(np.flatnonzero(kinds == FAMILY - 1), device=device)
-    places = torch.rand((MIXED, len(mixed), n), generator=source, device=device).argsort(-1)
-    means = torch.zeros((len(mixed), n, n), device=device, dtype=dtype)
-    for place in places:
-        means.scatter_add_(2, place[:, :, None], torch.full_like(place, 1.0 / MIXED, dtype=dtype)[:, :, None])
-    points[mixed] = means
-    return points
+    spreads = torch.tensor(SPREADS, device=device, dtype=dtype) / n
+    points *= spreads.repeat(-(-starts // len(SPREADS)))[:starts, None, None]
+    return points.add_(1.0 / n)

@@ -115,10 +115,11 @@ class Streamed:
         import torch
 
         self.form, self.starts, n = form, starts, form.n
-        self.pitch = n if form.is_sparse else -(-n // ALIGNED) * ALIGNED
-        self.A, self.B = (M if form.is_sparse else padded(M, self.pitch, 0.0) for M in (form.A, form.B))
-        new = form.g0.new_zeros
-        self.z, self.w, self.g = (new((self.pitch, starts, self.pitch)) for _ in range(3))
+        self.pitch = -(-n // ALIGNED) * ALIGNED
+        new, shape = form.g0.new_zeros, (self.pitch, starts, self.pitch)
+        self.z, self.g, self.g0 = new(shape), new(shape), padded(form.g0, self.pitch, 0.0)
+        if not form.is_sparse:
+            self.w, self.A, self.B = new(shape), padded(form.A, self.pitch, 0.0), padded(form.B, self.pitch, 0.0)
         self.width = min(WIDTH, max(16, 1 << (n - 1).bit_length()))
         self.blocks = -(-n // HEIGHT)
         self.column_sums = new((self.blocks, starts, n))
@@ -171,8 +172,8 @@ class Streamed:
 
         self._multiply()
         streamed[(self.starts, self.blocks)](  # pyright: ignore
-            *(self.z, self.g, self.form.g0, self.row_shift, self.column_shift, self.row_sums, self.column_sums),
-            *(self.form.mu, self.t, len(self.form.mu) - 1, self.starts, self.form.n, self.pitch),
+            *(self.z, self.g, self.g0, self.row_shift, self.column_shift, self.row_sums, self.column_sums),
+            *(self.form.mu, self.t, len(self.form.mu) - 1, self.starts, self.form.n, self.pitch // 4),
             height=HEIGHT,
             width=self.width,
             keep=keep,
@@ -185,7 +186,8 @@ class Streamed:
         import torch
 
         if self.form.is_sparse:
-            self.g.copy_(self.form.bent_in_rows(self.z))
+            n = self.form.n
+            self.g[:n, :, :n] = self.form.bent_in_rows(self.z[:n, :, :n])
             return
         high, wide = (self.pitch, self.starts * self.pitch), (self.pitch * self.starts, self.pitch)
         torch.mm(self.A, self.z.view(high), out=self.w.view(high))

@@ -15,13 +15,15 @@ from trisplit.kernels.gpu import usable
 if TYPE_CHECKING:
     from torch import Tensor
 
-RAISE = 0.01  # the least that a price goes up, for values between 0 and 1
+RAISE = 0.01  # the least that a price goes up, for values between -1 and 1
 ROUNDS = 1000  # of bids; rows that have no column by then get what is left, in order
 LARGEST = 128  # rows of a matrix that stays on the chip
 
 
-def permutations(z: "Tensor") -> "Tensor":
-    """Return the permutations next to matrices with entries in [0, 1], shape (starts, n, n), as (starts, n) in int64.
+def permutations(y: "Tensor") -> "Tensor":
+    """Return the permutations next to matrices, shape (starts, n, n), as (starts, n) in int64.
+
+    Entries below -1 count as -1, those above 1 as 1.
 
     Examples
     --------
@@ -31,10 +33,10 @@ def permutations(z: "Tensor") -> "Tensor":
     """
     import torch
 
-    p = z.argmax(2)
+    p = y.argmax(2)
     left = torch.nonzero(~is_permutation(p))[:, 0]
     if len(left):
-        p[left] = complete(auction(z[left]))
+        p[left] = complete(auction(y[left].clamp_(-1.0, 1.0)))
     return p
 
 

@@ -1,0 +1,170 @@
+"""A GPU as a member of the search: thousands of starts, then a fleet of tabu searches that begins where they ended.
+
+See `guest.py` for its part in the search.
+"""
+
+from collections.abc import Callable, Iterator
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from trisplit.qap.gpu.device import NoGPU, gpu, wait
+from trisplit.qap.instance import Instance
+
+if TYPE_CHECKING:
+    from trisplit.qap.gpu.starts import Rounded, Starts
+
+KEPT = 1024  # permutations of starts that a fleet may begin with
+ELITES = 3  # that are told after each round
+LARGEST = 1000  # rows: a fleet's tables would be too large beyond
+WORK, LENGTH = 100_000_000, 5  # of a round: moves times n^2 at most, and moves for each row
+STARTS, FLEET = "gpu starts", "gpu tabu"  # what its members are called
+
+
+class News(NamedTuple):
+    """What a member on the GPU has found, and how much it did for it since the last news."""
+
+    member: str
+    permutations: tuple[np.ndarray, ...]
+    z: np.ndarray | None = None
+    iterations: int = 0
+    starts: int = 0
+    moves: int = 0
+    failure: str | None = None
+
+
+class Card:
+    """One GPU.
+
+    Parameters
+    ----------
+    instance : Instance
+    device : str
+        "cuda", "cuda:K" or "auto".
+    seed : int
+    iterations : int
+        Of each start.
+    polish : bool
+        Whether a fleet improves what the starts have found.
+    over : callable
+        Asked in between whether to stop.
+    """
+
+    def __init__(
+        self, instance: Instance, device: str, seed: int, iterations: int, *, polish: bool, over: Callable[[], bool]
+    ) -> None:
+        self.instance, self.device, self.iterations, self.polish = instance, device, iterations, polish
+        self.seeds = np.random.default_rng(seed)
+        self.stopped = Event()
+        self.over = lambda: self.stopped.is_set() or over()
+        self.told: SimpleQueue[News] = SimpleQueue()
+        self.heard: SimpleQueue[np.ndarray] = SimpleQueue()
+        self.thread: Thread | None = None
+        self.name = "cpu"  # that of the GPU, once it is known to be there
+
+    def begin(self) -> None:
+        """Start to search, in a thread."""
+        self.thread = Thread(target=self._search, name="trisplit-gpu", daemon=True)
+        self.thread.start()
+
+    def news(self) -> list[News]:
+        """Return what was found since the last call."""
+        return list(_drained(self.told))
+
+    def tell(self, permutation: np.ndarray) -> None:
+        """Let the fleet know of a permutation."""
+        if self.busy:
+            self.heard.put(permutation)
+
+    @property
+    def busy(self) -> bool:
+        """Whether the thread is searching."""
+        return self.thread is not None and self.thread.is_alive()
+
+    def end(self) -> None:
+        """Stop, once what is under way is done."""
+        self.stopped.set()
+        if self.thread is not None:
+            self.thread.join()
+
+    def failed(self, error: Exception) -> News:
+        """Return the news that the GPU is missing, out of memory or lost, and what to do."""
+        first = str(error).strip().split("\n")[0]
+        what = first if isinstance(error, NoGPU) else f"{type(error).__name__}: {first}"
+        return News(FLEET, (), failure=f"no GPU takes part any more, the search goes on without: {what}")
+
+    def _search(self) -> None:
+        try:
+            for news in self.search():
+                self.told.put(news)
+        except Exception as error:  # whatever it is, the processor goes on
+            self.told.put(self.failed(error))
+
+    def search(self, starts: int | None = None) -> Iterator[News]:
+        """Yield news: of the starts, then of every round of the fleet, or of more starts without one, until it is over.
+
+        With a number of starts, these are done first, all of them.
+        """
+        from trisplit.qap.gpu.starts import Starts
+
+        device = gpu(self.device)
+        self.name = _name(device)
+        relaxed = Starts(self.instance, device)
+        while True:
+            found = self._relax(relaxed, starts)
+            yield News(STARTS, tuple(found.permutations), found.z, found.iterations, found.starts)
+            if self.over() or (self.polish and self.instance.n <= LARGEST):
+                break
+        del relaxed
+        if not self.over():
+            yield from self._improve(device, found.permutations)
+
+    def _relax(self, relaxed: "Starts", starts: int | None) -> "Rounded":
+        """Do starts; if memory is short, with half as many at once."""
+        import torch
+
+        seed = int(self.seeds.integers(2**63))
+        while True:
+            try:
+                return relaxed.run(starts, self.iterations, seed=seed, keep=KEPT, over=self.over)
+            except torch.OutOfMemoryError:
+                if relaxed.at_once == 1:
+                    raise
+                relaxed.shrink()
+
+    def _improve(self, device: Any, permutations: np.ndarray) -> Iterator[News]:
+        """Let a fleet go on from permutations."""
+        from trisplit.qap.gpu.fleet import Fleet
+
+        n, best = self.instance.n, None
+        fleet = Fleet(self.instance, device, int(self.seeds.integers(2**63)))
+        fleet.settle(list(permutations))
+        moves = max(min(LENGTH * n, WORK // n**2), 1)
+        while not self.over():
+            fleet.round(moves)
+            arrived = list(_drained(self.heard))
+            if arrived:
+                fleet.immigrate(arrived)
+            wait(device)
+            elites = fleet.elites(ELITES)
+            better = best is None or elites[0].cost < best
+            best = elites[0].cost if better else best
+            told = tuple(member.permutation for member in elites) if better else ()
+            yield News(FLEET, told, moves=moves * fleet.size)
+
+
+def _drained(queue: SimpleQueue) -> Iterator[Any]:
+    """Yield what is in a queue."""
+    while True:
+        try:
+            yield queue.get_nowait()
+        except Empty:
+            return
+
+
+def _name(device: Any) -> str:
+    import torch
+
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)

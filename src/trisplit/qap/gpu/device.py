@@ -1,0 +1,63 @@
+"""Which GPU there is, what it is called, and waiting for it."""
+
+from time import sleep
+from typing import Any
+
+from trisplit.errors import InputError
+
+NAP = 0.0005  # seconds
+
+
+class NoGPU(Exception):
+    """There is no GPU that torch can use; the message says why, and what to do."""
+
+
+def check_device(device: object) -> None:
+    """Raise an `InputError` unless `device` is "cpu", "auto", "cuda" or "cuda:K".
+
+    Examples
+    --------
+    >>> check_device("cuda:0")
+    >>> check_device("gpu")
+    Traceback (most recent call last):
+    trisplit.errors.InputError: `device` is unknown, got 'gpu'; choose 'cpu', 'cuda', 'cuda:1' and so on, or 'auto'
+    """
+    kind, _, number = device.partition(":") if isinstance(device, str) else ("", "", "")
+    if device not in ("cpu", "auto", "cuda") and not (kind == "cuda" and number.isdecimal()):
+        choices = "choose 'cpu', 'cuda', 'cuda:1' and so on, or 'auto'"
+        raise InputError(f"`device` is unknown, got {device!r}; {choices}")
+
+
+def gpu(device: str) -> Any:
+    """Return a torch device for "cuda", "cuda:K" or "auto", or raise `NoGPU`."""
+    try:
+        import torch
+    except ImportError:
+        raise NoGPU("PyTorch is not installed; try `pip install 'trisplit[torch]'`") from None
+    if not torch.cuda.is_available():
+        raise NoGPU("PyTorch finds no CUDA device; check the driver with `nvidia-smi`, and `torch.version.cuda`")
+    found = torch.device("cuda" if device == "auto" else device)
+    if found.index is not None and found.index >= torch.cuda.device_count():
+        raise NoGPU(f"there are {torch.cuda.device_count()} CUDA devices, counted from 0; choose one of them")
+    return found
+
+
+def gpu_names() -> list[str]:
+    """Return the names of all GPUs that torch can use."""
+    try:
+        import torch
+    except ImportError:
+        return []
+    return [torch.cuda.get_device_name(k) for k in range(torch.cuda.device_count())]
+
+
+def wait(device: Any) -> None:
+    """Wait until a device has done what it was given, without keeping a core busy as its own waiting does."""
+    import torch
+
+    if device.type != "cuda":
+        return
+    event = torch.cuda.Event()
+    event.record(torch.cuda.current_stream(device))
+    while not event.query():
+        sleep(NAP)

@@ -1,0 +1,128 @@
+"""Starts on a GPU: relax from many points at once, round them all, and keep the best."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from trisplit.qap.gpu.batch import Batch
+from trisplit.qap.gpu.device import wait
+from trisplit.qap.instance import Instance
+from trisplit.qap.matrices import as_dense
+from trisplit.qap.objective import Objective
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+NUMBERS, MOST = 40_000_000, 16_384  # in all starts that are done at once, and how many these are at most
+MEMORY = 0.5  # of what is free on the device, for the four or so arrays of all starts
+ARRAYS = 6
+CHUNK = 25  # iterations between two questions whether to stop
+PAIRS = 2**26  # numbers, when costs are computed
+
+
+class Rounded(NamedTuple):
+    """The best of many starts, the best first, and where that one was on the relaxed problem."""
+
+    permutations: np.ndarray
+    z: np.ndarray
+    iterations: int
+    starts: int
+
+
+class Starts:
+    """Starts on one instance, so many at once as keep the device busy and fit into its memory.
+
+    Parameters
+    ----------
+    instance : Instance
+    device : torch.device or str
+    precision : str
+        As in `Batch`.
+
+    Examples
+    --------
+    >>> from trisplit import qap
+    >>> nug12 = qap.load("nug12")
+    >>> found = Starts(nug12, "cpu").run(50, 100, seed=0, keep=3)
+    >>> found.permutations.shape, nug12.cost(found.permutations[0]) < 640
+    ((3, 12), True)
+    """
+
+    def __init__(self, instance: Instance, device: Any, precision: str = "tf32") -> None:
+        import torch
+
+        self.n, self.device, self.precision = instance.n, torch.device(device), precision
+        A, B = (M.astype(float) for M in (instance.A, instance.B))
+        self.tangent = Objective(A, B, None if instance.C is None else instance.C.astype(float)).tangent()
+        dense = (as_dense(A), as_dense(B), None if instance.C is None else instance.C.astype(float))
+        self.A, self.B, self.C = (None if M is None else torch.as_tensor(M, device=self.device) for M in dense)
+        self.batch: Batch | None = None
+        self.most = max(min(NUMBERS // self.n**2, MOST), 1)
+
+    def shrink(self) -> None:
+        """Do half as many at once from now on."""
+        self.batch, self.most = None, max(self.at_once // 2, 1)
+
+    @property
+    def at_once(self) -> int:
+        """How many starts are done at once."""
+        import torch
+
+        most = self.most
+        if self.device.type == "cuda" and self.batch is None:
+            free, _ = torch.cuda.mem_get_info(self.device)
+            wide = 8 if self.precision == "float64" else 4
+            most = min(most, int(MEMORY * free) // (ARRAYS * wide * self.n**2))
+        return max(most, 1)
+
+    def run(
+        self,
+        starts: int | None,
+        iterations: int,
+        *,
+        seed: int,
+        keep: int,
+        over: Callable[[], bool] = lambda: False,
+    ) -> Rounded:
+        """Do so many starts, or as many as are done at once, until `over` says so; return the best ones."""
+        import torch
+
+        seeds = np.random.default_rng(seed)
+        wanted = self.at_once if starts is None else starts
+        best: list[tuple[float, np.ndarray]] = []
+        z, done, reached = np.zeros((0, 0)), 0, 0
+        while done < wanted and not (done and over()):
+            batch = self._batch(min(self.at_once, wanted - done))
+            batch.begin(int(seeds.integers(2**63)))
+            while batch.t < iterations and not (batch.t and over()):
+                batch.advance(min(CHUNK, iterations - batch.t))
+                wait(self.device)
+            p = batch.permutations()
+            costs = self.costs(p)
+            order = torch.argsort(costs, stable=True)[:keep]
+            lowest, found = costs[order].tolist(), p[order].cpu().numpy()
+            if not best or lowest[0] < best[0][0]:
+                z, reached = batch.z[order[0]].to("cpu", torch.float64).numpy(), batch.t
+            best = sorted([*best, *zip(lowest, found, strict=True)], key=lambda pair: pair[0])[:keep]
+            done += batch.starts
+        return Rounded(np.array([p for _, p in best]), z, reached, done)
+
+    def costs(self, p: "Tensor") -> "Tensor":
+        """Return the costs of permutations, shape (starts, n), in float64."""
+        import torch
+
+        assert self.A is not None and self.B is not None
+        costs = []
+        for part in p.split(max(PAIRS // self.n**2, 1)):
+            cost = (self.A * self.B[part[:, :, None], part[:, None, :]]).sum((1, 2))
+            if self.C is not None:
+                cost += self.C.expand(len(part), -1, -1).gather(2, part[:, :, None]).sum((1, 2))
+            costs.append(cost)
+        return torch.cat(costs)
+
+    def _batch(self, starts: int) -> Batch:
+        if self.batch is None or self.batch.starts != starts:
+            self.batch = None  # its memory first
+            self.batch = Batch(self.tangent, starts, self.device, self.precision)
+        return self.batch
