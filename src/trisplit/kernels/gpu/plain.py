@@ -26,7 +26,14 @@ def places(n: int, length: int) -> torch.Tensor:
 
 
 def search(
-    tables: Tables, p: torch.Tensor, moves: int, seed: int, tenure: tuple[int, int], length: int, *, descent: bool = False
+    tables: Tables,
+    p: torch.Tensor,
+    moves: int,
+    seed: int,
+    tenures: torch.Tensor,
+    length: int,
+    *,
+    descent: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Make so many moves from each permutation of a batch.
 
@@ -38,8 +45,8 @@ def search(
         At most.
     seed : int
         From 0 to 2**31 - 1.
-    tenure : (int, int)
-        For how many moves a row may not return: at least, at most.
+    tenures : tensor of int32, shape (size, 2)
+        The least number of moves for which a row may not return, and how many such numbers there are.
     length : int
         Of a row of the rectangle of pairs, as the kernel counts.
     descent : bool
@@ -57,6 +64,7 @@ def search(
     value = torch.zeros(size, dtype=tables.worth, device=p.device)
     best, E = value.clone(), torch.zeros((size, n, n), dtype=torch.int64, device=p.device)
     wanted = torch.triu(tables.barred[:, :n] == 0, 1)
+    shortest, span = tenures.long().unbind(1)
     place = places(n, length).to(p.device)
     for step in range(moves):
         d = tables.changes(p).to(tables.worth)
@@ -74,9 +82,8 @@ def search(
         r, s = torch.where(found, chosen // n, 0), torch.where(found, chosen % n, 0)
         p_r, p_s = p[members, r], p[members, s]
         if not descent:
-            span = tenure[1] - tenure[0] + 1
             for which, row, column in ((1, r, p_r), (2, s, p_s)):
-                until = step + 1 + tenure[0] + noise(seed, members, step + 1, which) % span
+                until = step + 1 + shortest + noise(seed, members, step + 1, which) % span
                 E[members, row, column] = torch.where(found, until, E[members, row, column])
         p = torch.where(rows == r[:, None], p_s[:, None], torch.where(rows == s[:, None], p_r[:, None], p))
         value = value + torch.where(found, least, torch.zeros_like(least))

@@ -60,9 +60,7 @@ def write_row(
     for t in tl.static_range(PAIRS):
         a_v, b_v = tl.load(a + t * width + v, mask=real, other=0), tl.load(b + t * width + v, mask=real, other=0)
         line += (tl.load(a + t * width + r) - a_v) * (tl.load(b + t * width + r) - b_v)
-    until = tl.minimum(
-        tl.load(E + r * width + p, mask=real, other=0), tl.load(E + v * width + p_r, mask=real, other=0)
-    )
+    until = tl.minimum(tl.load(E + r * width + p, mask=real, other=0), tl.load(E + v * width + p_r, mask=real, other=0))
     until = tl.where(tl.load(barred + r * width + v, mask=real, other=1) != 0, never, until)
     first, second = tl.minimum(r, v), tl.maximum(r, v)
     direct = first < (n + 1) // 2
@@ -88,7 +86,7 @@ def bring_up_to_date(W, A, C, n, width, ROWS: tl.constexpr, NP: tl.constexpr, WA
         tl.store(place, tile, mask=inside)
 
 
-@triton.jit(do_not_specialize=["n", "seed", "moves", "shortest", "span"])
+@triton.jit(do_not_specialize=["n", "seed", "moves"])
 def search(
     L,
     R,
@@ -106,13 +104,12 @@ def search(
     C,
     gains,
     made,
+    tenures,
     limits,
     n,
     width,
     seed,
     moves,
-    shortest,
-    span,
     NP: tl.constexpr,  # a power of two, at least n
     ROWS: tl.constexpr,  # of a tile of d
     PAIRS: tl.constexpr,
@@ -134,6 +131,7 @@ def search(
     C += member * (K * PAIRS) * width
     B += member * PAIRS * width
     top, lowest, tiny = tl.load(limits), tl.load(limits + 1), tl.load(limits + 2)
+    shortest, span = tl.load(tenures + 2 * me), tl.load(tenures + 2 * me + 1)
     i = tl.arange(0, NP)
     real, wide = i < n, i < width
     zero = me * 0

@@ -1,5 +1,6 @@
 """Tabu searches from many permutations at once: the memory of the Triton kernel, and its launch."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch  # pyright: ignore[reportMissingImports]
@@ -33,8 +34,8 @@ class Walks:
     device : torch.device
     size : int
         The most permutations at once.
-    tenure : (float, float)
-        For how many moves a row may not return, at least and at most, as a multiple of n.
+    tenures : sequence of (float, float)
+        For how many moves a row may not return, at least and at most, as a multiple of n; members take turns.
     tile, warps : int, optional
         How a program is laid out.
     fused : bool, optional
@@ -59,14 +60,16 @@ class Walks:
         device: torch.device,
         size: int,
         *,
-        tenure: tuple[float, float] = (0.9, 1.1),
+        tenures: Sequence[tuple[float, float]] = ((0.9, 1.1),),
         tile: int = TILE,
         warps: int | None = None,
         fused: bool | None = None,
     ) -> None:
         self.tables = tables = Tables(form, device)
         self.size, n = size, form.n
-        self.tenure = int(tenure[0] * n), int(tenure[1] * n)
+        turns = [(int(least * n), int(most * n) - int(least * n) + 1) for least, most in tenures]
+        turns = [turns[k % len(turns)] for k in range(size)]
+        self.tenures = torch.tensor(turns, dtype=torch.int32, device=tables.device)
         self.NP = max(16, 1 << (n - 1).bit_length())
         self.rows = min(max(tile // self.NP, 1), self.NP // 2)
         self.warps = warps or min(max(self.rows * self.NP // (PER_THREAD * 32), 1), 16)
@@ -95,7 +98,8 @@ class Walks:
     def improve(self, p: torch.Tensor, moves: int, seed: int, *, descent: bool = False) -> Walked:
         """Make so many moves from each permutation (size or fewer, n), without waiting for the device."""
         if not self.fused:
-            return Walked(*plain.search(self.tables, p, moves, seed, self.tenure, self.NP, descent=descent))
+            tenures = self.tenures[: len(p)]
+            return Walked(*plain.search(self.tables, p, moves, seed, tenures, self.NP, descent=descent))
         from trisplit.kernels.gpu.tabu import search
 
         tables, size, n = self.tables, len(p), self.tables.n
@@ -108,23 +112,22 @@ class Walks:
         self.best[:size, :n] = p
         problem = tables.L, tables.R, tables.S, tables.T, tables.barred
         state = self.p, self.best, self.W, self.d, self.X, self.E, self.A, self.B, self.C, self.gains, self.made
-        shortest, longest = self.tenure
         search[(size,)](
             *problem,
             *state,
+            self.tenures,
             tables.limits,
             n,
             tables.width,
             seed,
             moves,
-            shortest,
-            longest - shortest + 1,
             NP=self.NP,
             ROWS=self.rows,
             PAIRS=len(tables.L),
             K=self.pending,
             DESCENT=descent,
             num_warps=self.warps,
+            enable_fp_fusion=False,  # float64 is rounded as in torch
         )
         best, last = self.best[:size, :n].long(), self.p[:size, :n].long()
         return Walked(best, self.gains[:size].clone(), self.made[:size].clone(), last)
