@@ -11,6 +11,10 @@ import pytest
 
 from tests.kinds import kinds
 
+# Triton kernels run on the CPU if Triton has been told so before it is first imported.
+if os.environ.get("TRISPLIT_DEVICE", "cpu") == "cpu":
+    os.environ.setdefault("TRITON_INTERPRET", "1")
+
 LIBRARIES = ("torch", "jax", "array_api_strict", *(["cupy"] if find_spec("cupy") else []))
 
 # Where no library is installed, thousands of facts would only be skipped.

@@ -1,18 +1,21 @@
-"""Kernels for GPUs, in Triton, which is optional: import their modules where they are called."""
+"""Kernels in Triton, and what surrounds them in torch: import the modules where they are used, both are optional."""
 
-import os
+from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
 
 
-def usable(device: Any) -> bool:
-    """Say whether kernels in Triton run on a device of torch: on a GPU, or anywhere in Triton's interpreter.
+def usable(device: object) -> bool:
+    """Return whether Triton kernels run on tensors of this device: CUDA, or any if Triton is imported to interpret.
+
+    Triton interprets if the environment variable TRITON_INTERPRET is 1 when it is first imported.
 
     Examples
     --------
-    >>> import os
-    >>> usable("cpu") == bool(find_spec("triton") and os.environ.get("TRITON_INTERPRET") == "1")
-    True
+    >>> usable("meta")
+    False
     """
-    on_gpu = str(device).startswith("cuda")
-    return find_spec("triton") is not None and (on_gpu or os.environ.get("TRITON_INTERPRET") == "1")
+    where = str(getattr(device, "type", device)).split(":")[0]
+    if where not in ("cpu", "cuda") or find_spec("torch") is None or find_spec("triton") is None:
+        return False
+    interpreted = type(import_module("triton.language").sum).__name__ == "InterpretedFunction"
+    return interpreted or where == "cuda"

@@ -1,0 +1,133 @@
+"""Tabu searches from many permutations at once: the memory of the Triton kernel, and its launch."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch  # pyright: ignore[reportMissingImports]
+
+from trisplit.kernels.gpu import plain, usable
+from trisplit.kernels.gpu.changes import Tables
+
+if TYPE_CHECKING:
+    from trisplit.qap.exchange_form import ExchangeForm
+
+TILE = 4096  # numbers of d that a program works on at once
+PER_THREAD = 16  # of these
+PENDING = {False: 8, True: 16}  # updates of W that wait, for n up to 128 and beyond
+
+
+class Walked(NamedTuple):
+    """The best permutations (size, n) in int64, by how much their g is lower, moves made, and where they ended."""
+
+    best: torch.Tensor
+    gains: torch.Tensor
+    made: torch.Tensor
+    last: torch.Tensor
+
+
+class Walks:
+    """Many tabu searches on a device; without Triton their plain twin.
+
+    Parameters
+    ----------
+    form : ExchangeForm
+    device : torch.device
+    size : int
+        The most permutations at once.
+    tenures : sequence of (float, float)
+        For how many moves a row may not return, at least and at most, as a multiple of n; members take turns.
+    tile, warps : int, optional
+        How a program is laid out.
+    fused : bool, optional
+        Whether the kernel is used; by default if it can be.
+
+    Examples
+    --------
+    >>> from trisplit import qap
+    >>> from trisplit.qap.exchange_form import exchange_form
+    >>> form = exchange_form(qap.load("nug12"))
+    >>> walks = Walks(form, torch.device("cpu"), 1)
+    >>> walked = walks.improve(torch.arange(12)[None], 50, seed=0)
+    >>> nug12 = qap.load("nug12")
+    >>> before, after = nug12.cost(range(12)), nug12.cost(form.turned(walked.best[0].numpy()))
+    >>> before - after == form.unit * walked.gains.item()
+    True
+    """
+
+    def __init__(
+        self,
+        form: "ExchangeForm",
+        device: torch.device,
+        size: int,
+        *,
+        tenures: Sequence[tuple[float, float]] = ((0.9, 1.1),),
+        tile: int = TILE,
+        warps: int | None = None,
+        fused: bool | None = None,
+    ) -> None:
+        self.tables = tables = Tables(form, device)
+        self.size, n = size, form.n
+        turns = [(int(least * n), int(most * n) - int(least * n) + 1) for least, most in tenures]
+        turns = [turns[k % len(turns)] for k in range(size)]
+        self.tenures = torch.tensor(turns, dtype=torch.int32, device=tables.device)
+        self.NP = max(16, 1 << (n - 1).bit_length())
+        self.rows = min(max(tile // self.NP, 1), self.NP // 2)
+        self.warps = warps or min(max(self.rows * self.NP // (PER_THREAD * 32), 1), 16)
+        self.fused = usable(tables.device) if fused is None else fused
+        if not self.fused:
+            return
+        self.pending = PENDING[n > 128]
+        width, pairs, H = tables.width, len(tables.L), (n + 1) // 2
+
+        def empty(*shape: int, dtype: torch.dtype = tables.number) -> torch.Tensor:
+            return torch.empty((size, *shape), dtype=dtype, device=tables.device)
+
+        self.p, self.best = empty(width, dtype=torch.int32), empty(width, dtype=torch.int32)
+        self.W, self.E = empty(n, width), empty(n, width, dtype=torch.int32)
+        self.d, self.X = empty(H, width), empty(H, width, dtype=torch.int32)
+        self.A, self.C = empty(self.pending * pairs, width), empty(self.pending * pairs, width)
+        self.B = empty(pairs, width)
+        self.gains, self.made = empty(dtype=tables.worth), empty(dtype=torch.int32)
+
+    @staticmethod
+    def bytes_per_member(form: "ExchangeForm") -> int:
+        """Return how much memory one more permutation takes, what its preparation takes included."""
+        n, item = form.n, form.D.itemsize
+        return n * (n + 16) * (item + item // 2 + 2 + 4 + 8 * 4 + 3 * item)
+
+    def improve(self, p: torch.Tensor, moves: int, seed: int, *, descent: bool = False) -> Walked:
+        """Make so many moves from each permutation (size or fewer, n), without waiting for the device."""
+        if not self.fused:
+            tenures = self.tenures[: len(p)]
+            return Walked(*plain.search(self.tables, p, moves, seed, tenures, self.NP, descent=descent))
+        from trisplit.kernels.gpu.tabu import search
+
+        tables, size, n = self.tables, len(p), self.tables.n
+        W = tables.paid(p)
+        self.W[:size] = W
+        self.d[:size] = tables.fold(tables.changes(p, W))
+        self.X[:size] = tables.X
+        self.E[:size] = 0
+        self.p[:size, :n] = p
+        self.best[:size, :n] = p
+        problem = tables.L, tables.R, tables.S, tables.T, tables.barred
+        state = self.p, self.best, self.W, self.d, self.X, self.E, self.A, self.B, self.C, self.gains, self.made
+        search[(size,)](
+            *problem,
+            *state,
+            self.tenures,
+            tables.limits,
+            n,
+            tables.width,
+            seed,
+            moves,
+            NP=self.NP,
+            ROWS=self.rows,
+            PAIRS=len(tables.L),
+            K=self.pending,
+            DESCENT=descent,
+            num_warps=self.warps,
+            enable_fp_fusion=False,  # float64 is rounded as in torch
+        )
+        best, last = self.best[:size, :n].long(), self.p[:size, :n].long()
+        return Walked(best, self.gains[:size].clone(), self.made[:size].clone(), last)
