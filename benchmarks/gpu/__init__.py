@@ -59,7 +59,7 @@ def run(
     record["missing"] = []  # the tables say which libraries are
     record["device"] = describe(bench.device)
     record["settings"] = {name: part.settings(quick) for name, part in PARTS.items()}
-    record["columns"] = COLUMNS
+    record["columns"], record["rows"], record["goals"] = COLUMNS, [], []
     earlier = earlier_rows(record, before, same=SAME, same_machine=())
     record["runs"] = [] if before is None else before["runs"]
     now = {"date": record["date"], "code": code(), "machine": record["machine"], "versions": record["versions"]}

@@ -44,16 +44,19 @@ def main(arguments: list[str] | None = None) -> int:
     options = {"parts": parts, "before": before, "again": given.again, "seconds": given.seconds}
     if given.instances is not None:
         options["instances"] = given.instances.split(",")
+    status = 0
     try:
         run(record, given.quick, report, **options)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        status = 130
     write_json(path, record)
     draw(given.out / "gpu.png", record)
     for table in tables(record):
         print(as_text(table), end="\n\n")
-    return 0
+    return status
 
 
 def draw(path: Path, record: dict[str, Any]) -> None:

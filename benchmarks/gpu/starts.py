@@ -23,30 +23,12 @@ REPEATS = 5
 FAQ_SECONDS, QUICK_FAQ_SECONDS = 8.0, 0.05
 
 PRECISIONS = ("tf32", "float32", "float64")
-PRECISION_INSTANCES = tuple(
-    [
-        "bur26a",
-        "chr25a",
-        "els19",
-        "esc32a",
-        "had20",
-        "kra30a",
-        "lipa50a",
-        "lipa70b",
-        "nug30",
-        "rou20",
-        "scr20",
-        "sko49",
-        "sko81",
-        "sko100a",
-        "ste36a",
-        "tai35b",
-        "tai60a",
-        "tai80b",
-        "tho40",
-        "wil100",
-    ]
+# fmt: off
+PRECISION_INSTANCES = (
+    "bur26a", "chr25a", "els19", "esc32a", "had20", "kra30a", "lipa50a", "lipa70b", "nug30", "rou20",
+    "scr20", "sko49", "sko81", "sko100a", "ste36a", "tai35b", "tai60a", "tai80b", "tho40", "wil100",
 )
+# fmt: on
 QUICK_PRECISION_INSTANCES = ("nug12", "esc16f")
 PRECISION_STARTS, PRECISION_LENGTH, PRECISION_SEEDS = (1_024, 6), (400, 40), (10, 2)  # in full, and quick
 
