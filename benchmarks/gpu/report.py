@@ -200,16 +200,17 @@ def draw_iterations(panel: "Axes", record: dict[str, Any]) -> None:
     times = {"ours": ours(found)}
     for name, of_sizes in peers(record).items():
         times[name] = {size: one["milliseconds"] for size, one in of_sizes.items() if "milliseconds" in one}
-    drawn = [name for name in LOOKS if times.get(name)]
+    drawn, highest = [name for name in LOOKS if times.get(name)], 2.0
     for k, name in enumerate(drawn):
         there = [j for j, size in enumerate(sizes) if size in times[name]]
         places = [j + 0.8 * ((k + 0.5) / len(drawn) - 0.5) for j in there]
         heights = [times[name][sizes[j]] / floor[sizes[j]] for j in there]
+        highest = max(highest, *heights, 0.0)
         panel.bar(places, heights, 0.75 / len(drawn), color=LOOKS[name], label=name)
     panel.axhline(1.0, color="black", linewidth=1.0)
     panel.set_yscale("log")
     panel.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
-    panel.set_ylim(0.8, 1.1 * max([2.0, *(bar.get_height() for bar in panel.patches)]))
+    panel.set_ylim(0.8, 1.1 * highest)
     panel.minorticks_off()
     panel.set_xticks(range(len(sizes)), [f"{size}\n{floor[size]:.2g} ms" for size in sizes])
     panel.set(ylabel="time of an iteration / floor", xlabel="n x starts, and the floor")
@@ -230,5 +231,5 @@ def draw_gaps(panel: "Axes", record: dict[str, Any]) -> None:
     panel.set_xticks(range(len(names)), names)
     panel.set_xlim(-0.5, max(len(names), 1) - 0.5)
     panel.set_ylim(0, None)
-    panel.set_ylabel(f"gap after {record['settings']['quality']['limit']:g} s, percent; lines: the goals")
+    panel.set_ylabel(f"gap after {record['settings']['quality']['limit']:g} s, percent (lines: goals)")
     panel.grid(visible=False, axis="x")

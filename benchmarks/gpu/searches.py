@@ -41,7 +41,7 @@ def search(bench: Bench, instance: ts.qap.Instance, limit: float, seed: int, dev
     symmetric = np.array_equal(instance.A, instance.A.T) and np.array_equal(instance.B, instance.B.T)
     key = device, (instance.n - 1).bit_length(), symmetric
     with threadpool_limits(limits=WORKERS), TorchThreads(WORKERS):
-        if not warm:
+        if not warm and not bench.quick:
             warm_up()
             warm.add(("cpu", 0, True))
         if device != "cpu" and key not in warm:
