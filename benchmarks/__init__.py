@@ -46,4 +46,10 @@ registry: dict[str, Benchmark] = {
         "qap.ablation", "the search on QAPLIB, against itself without one of its members", True, True
     ),
     "tabu": Benchmark("qap.tabu", "moves a second of the compiled tabu search, against one that is written as usual"),
+    "gpu": Benchmark(
+        "gpu",
+        "iterations, starts and searches on one GPU, against its floor, other libraries and SciPy's FAQ",
+        True,
+        True,
+    ),
 }

@@ -21,17 +21,24 @@ def code() -> str:
     return digest.hexdigest()[:16]
 
 
-def earlier_rows(record: dict[str, Any], before: dict[str, Any] | None) -> list[list[Any]]:
+def earlier_rows(
+    record: dict[str, Any],
+    before: dict[str, Any] | None,
+    *,
+    same: tuple[str, ...] = SAME,
+    same_machine: tuple[str, ...] = SAME_MACHINE,
+) -> list[list[Any]]:
     """Return the rows of the record `before`, or raise an `InputError` if they cannot stand next to those of this run.
 
-    `record` is complete but for its rows.
+    `record` is complete but for its rows; `same` are its entries, and `same_machine` those of its machine, that must
+    not differ.
     """
     if before is None:
         return []
     now = json.loads(json.dumps(record))  # tuples become lists, as in a file
-    differing = [key for key in SAME if before.get(key) != now[key]]
+    differing = [key for key in same if before.get(key) != now[key]]
     machine = before.get("machine", {})
-    differing += ["machine"] * any(machine.get(key) != now["machine"][key] for key in SAME_MACHINE)
+    differing += ["machine"] * any(machine.get(key) != now["machine"][key] for key in same_machine)
     if differing:
         name = record["benchmark"]
         raise InputError(

@@ -55,6 +55,10 @@ def machine(record: dict[str, Any]) -> str:
     libraries = ", ".join(f"{name} {number}" for name, number in versions.items() if number and name != "python")
     memory = "" if where["memory_gib"] is None else f", {where['memory_gib']:.0f} GiB of memory"
     hardware = f"{where['cpu']}, {where['cores']} cores{memory}, {where['system']}"
+    if "device" in record:  # a GPU, with the versions of what computes on it
+        card = record["device"]
+        hardware = f"{card['name']} with {card['memory_gib']:.0f} GiB, next to {hardware}"
+        libraries += ", " + ", ".join(f"{name} {card[name]}" for name in card if name not in ("name", "memory_gib"))
     software = f"Python {versions['python']}, {libraries}"
     return f"Measured on {record['date']} with trisplit {record['version']} on {hardware}; {software}."
 

@@ -27,7 +27,7 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="core|overhead|terms|stochastic|mapped|relax|multistart|qaplib|ablation|tabu",
+            metavar="core|overhead|terms|stochastic|mapped|relax|multistart|qaplib|ablation|tabu|gpu",
             help="Which benchmark.",
         ),
     ],
@@ -36,7 +36,9 @@ def bench(
     instances: Annotated[
         str | None, typer.Option(metavar="NAME,NAME", help="On QAPLIB: these instances alone.")
     ] = None,
-    parts: Annotated[str | None, typer.Option(metavar="PART,PART", help="qaplib, ablation: these parts alone.")] = None,
+    parts: Annotated[
+        str | None, typer.Option(metavar="PART,PART", help="qaplib, ablation, gpu: these parts alone.")
+    ] = None,
 ) -> None:
     """Compare speed with other libraries: print the ratios, write them as JSON and a figure."""
     benchmark, resumable = find(name), collection().registry[name].resumable
