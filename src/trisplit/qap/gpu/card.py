@@ -20,6 +20,7 @@ KEPT = 1024  # permutations of starts that a fleet may begin with
 ELITES = 3  # that are told after each round
 LARGEST = 1000  # rows: a fleet's tables would be too large beyond
 WORK, LENGTH = 100_000_000, 5  # of a round: moves times n^2 at most, and moves for each row
+GRACE = 0.1  # seconds
 STARTS, FLEET = "gpu starts", "gpu tabu"  # what its members are called
 
 
@@ -66,7 +67,7 @@ class Card:
 
     def begin(self) -> None:
         """Start to search, in a thread."""
-        self.thread = Thread(target=self._search, name="trisplit-gpu", daemon=True)
+        self.thread = Thread(target=self._search, name="trisplit-gpu")
         self.thread.start()
 
     def news(self) -> list[News]:
@@ -84,10 +85,10 @@ class Card:
         return self.thread is not None and self.thread.is_alive()
 
     def end(self) -> None:
-        """Stop, once what is under way is done."""
+        """Stop; what is under way, which may be the compiling of a kernel, is not waited for to its end."""
         self.stopped.set()
         if self.thread is not None:
-            self.thread.join()
+            self.thread.join(GRACE)
 
     def failed(self, error: Exception) -> News:
         """Return the news that the GPU is missing, out of memory or lost, and what to do."""

@@ -12,7 +12,7 @@ from trisplit.qap.objective import Tangent
 if TYPE_CHECKING:
     from torch import Tensor
 
-THIN = 0.003  # the share of entries up to which a sparse matrix stays one: with more, dense products are faster
+THIN = 0.006  # the share of entries up to which a sparse matrix stays one: with more, dense products are faster
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from trisplit.qap.gpu.forms import Scaled
 if TYPE_CHECKING:
     from torch import Tensor
 
-HEIGHT, WIDTH = 32, 256  # of a block of the streamed pass, at most
+HEIGHT, WIDTH = 16, 256  # of a block of the streamed pass, at most
 GRAPHED = 10  # iterations that are captured together
 ALIGNED = 4  # numbers: rows of other lengths are slow in products
 OUTSIDE = 1e30  # what g0 is outside the matrix: z is 0 there

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NUMBERS, MOST = 40_000_000, 16_384  # in all starts that are done at once, and how many these are at most
 MEMORY = 0.5  # of what is free on the device, for the four or so arrays of all starts
 ARRAYS = 6
-CHUNK = 25  # iterations between two questions whether to stop
+CHUNK, WORK = 25, 10**11  # iterations between two questions whether to stop: at most, and times n^3 for each start
 PAIRS = 2**26  # numbers, when costs are computed
 
 
@@ -95,8 +95,9 @@ class Starts:
         while done < wanted and not (done and over()):
             batch = self._batch(min(self.at_once, wanted - done))
             batch.begin(int(seeds.integers(2**63)))
+            chunk = max(min(CHUNK, WORK // (batch.starts * self.n**3)), 1)
             while batch.t < iterations and not (batch.t and over()):
-                batch.advance(min(CHUNK, iterations - batch.t))
+                batch.advance(min(chunk, iterations - batch.t))
                 wait(self.device)
             p = batch.permutations()
             costs = self.costs(p)
