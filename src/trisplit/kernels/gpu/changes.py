@@ -1,4 +1,4 @@
-"""What exchanges change, for many permutations at once, from scratch, in torch: see `kernels/exchanges.py` for the form.
+"""What exchanges change, for many permutations at once, in torch: see `kernels/exchanges.py` for the form.
 
 Integers are exact modulo 2^32 or 2^64, as there: W by products in float64 where no sum can reach 2^53, else by one
 product of integers a row.

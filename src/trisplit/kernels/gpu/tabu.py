@@ -16,6 +16,9 @@ The pair that is chosen among equals, and the tenure, come from a hash of the se
 has the same, and so makes the same moves.
 """
 
+# ruff: noqa: ANN001, ANN201  a kernel is typed by its arguments
+# pyright: reportGeneralTypeIssues=false, reportAttributeAccessIssue=false
+
 import triton  # pyright: ignore[reportMissingImports]
 import triton.language as tl  # pyright: ignore[reportMissingImports]
 
@@ -52,7 +55,7 @@ def apart(x, i, j, n, width):
 def write_row(
     S, T, E, barred, a, b, d, X, r, s, p_r, p, W_r, across, own_r, own, n, width, NP: tl.constexpr, PAIRS: tl.constexpr
 ):
-    """Write d[r,v] plus what the pass is going to subtract, and X[r,v], for all v but r and s; across[v] is W[v,p_r]."""
+    """Write d[r,v] plus what the pass is going to subtract, and X[r,v], v other than r, s; across[v] is W[v,p_r]."""
     v = tl.arange(0, NP)
     real = v < n
     line = W_r + across - own_r - own
@@ -212,10 +215,7 @@ def search(
         chosen = tl.min(tl.where(least == lowest_change, keys, never)) ^ bits
         row, column = chosen // NP, chosen % NP
         change = lowest_change.to(worth)
-        if DESCENT:
-            found = change < -tiny
-        else:
-            found = change < top
+        found = change < -tiny if DESCENT else change < top
         delta = tl.where(found, change, zero.to(worth))
         r = tl.where(found, tl.where(column > row, row, n - 1 - row), 0)
         s = tl.where(found, tl.where(column > row, column, n - 1 - column), 0)

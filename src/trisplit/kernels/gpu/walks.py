@@ -1,7 +1,7 @@
 """Tabu searches from many permutations at once: the memory of the Triton kernel, and its launch."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch  # pyright: ignore[reportMissingImports]
 
@@ -112,7 +112,8 @@ class Walks:
         self.best[:size, :n] = p
         problem = tables.L, tables.R, tables.S, tables.T, tables.barred
         state = self.p, self.best, self.W, self.d, self.X, self.E, self.A, self.B, self.C, self.gains, self.made
-        search[(size,)](
+        launch: Any = search[(size,)]
+        launch(
             *problem,
             *state,
             self.tenures,

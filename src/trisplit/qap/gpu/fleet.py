@@ -109,7 +109,7 @@ class Fleet:
         return self._fetched(order[: min(count, alone)])
 
     def immigrate(self, permutations: Sequence[np.ndarray]) -> None:
-        """Let permutations of the instance take the places of the worst members; they are improved, not kicked, next."""
+        """Let permutations of the instance take the places of the worst members, to be improved without a kick."""
         given = self._sent(permutations[: max(self.size - 1, 0)])
         self._put(ranked(self.costs)[self.size - len(given) :], given)
 
