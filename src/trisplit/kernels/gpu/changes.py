@@ -47,7 +47,7 @@ class Tables:
             return torch.from_numpy(np.ascontiguousarray(M[..., :width])).to(self.device)
 
         self.L, self.R, self.S, self.T, self.D = map(there, (form.L, form.R, form.S, form.T, form.D))
-        self.limits = torch.tensor([form.top, -form.top, form.tiny], dtype=self.worth, device=self.device)
+        self.limits = torch.tensor([form.top, -form.top, form.tiny, 0], dtype=self.worth, device=self.device)
         self.top, self.tiny = form.top, form.tiny
         barred = np.ones((n, width), dtype=np.int8)
         barred[:, :n] = (form.X[:, :n] == NEVER) & (form.X[:, :n].T == NEVER)

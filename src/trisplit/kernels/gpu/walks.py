@@ -11,8 +11,9 @@ from trisplit.kernels.gpu.changes import Tables
 if TYPE_CHECKING:
     from trisplit.qap.exchange_form import ExchangeForm
 
-TILE = 4096  # numbers of d that a program works on at once
-PER_THREAD = 16  # of these
+TILE = 8192  # numbers of d that a program works on at once
+PER_THREAD = 32  # of these
+REGISTERS = 128  # of a thread: with more, too few programs run at a time
 PENDING = {False: 8, True: 16}  # updates of W that wait, for n up to 128 and beyond
 
 
@@ -36,8 +37,8 @@ class Walks:
         The most permutations at once.
     tenures : sequence of (float, float)
         For how many moves a row may not return, at least and at most, as a multiple of n; members take turns.
-    tile, warps : int, optional
-        How a program is laid out.
+    tile, warps, registers : int, optional
+        How a program is laid out: numbers of d at once, threads in groups of 32, and the registers of a thread.
     fused : bool, optional
         Whether the kernel is used; by default if it can be.
 
@@ -63,6 +64,7 @@ class Walks:
         tenures: Sequence[tuple[float, float]] = ((0.9, 1.1),),
         tile: int = TILE,
         warps: int | None = None,
+        registers: int | None = None,
         fused: bool | None = None,
     ) -> None:
         self.tables = tables = Tables(form, device)
@@ -73,6 +75,7 @@ class Walks:
         self.NP = max(16, 1 << (n - 1).bit_length())
         self.rows = min(max(tile // self.NP, 1), self.NP // 2)
         self.warps = warps or min(max(self.rows * self.NP // (PER_THREAD * 32), 1), 16)
+        self.registers = registers or REGISTERS
         self.fused = usable(tables.device) if fused is None else fused
         if not self.fused:
             return
@@ -128,6 +131,7 @@ class Walks:
             K=self.pending,
             DESCENT=descent,
             num_warps=self.warps,
+            maxnreg=self.registers,
             enable_fp_fusion=False,  # float64 is rounded as in torch
         )
         best, last = self.best[:size, :n].long(), self.p[:size, :n].long()
