@@ -33,7 +33,7 @@ class Tables:
     >>> from trisplit.qap.exchange_form import exchange_form
     >>> tables = Tables(exchange_form(qap.load("nug12")), torch.device("cpu"))
     >>> tables.changes(torch.arange(12)[None])[0, 0, :4]
-    tensor([ 0, 19, 12, 11], dtype=torch.int32)
+    tensor([  0,  -6, -10,  26], dtype=torch.int32)
     """
 
     def __init__(self, form: "ExchangeForm", device: torch.device) -> None:

@@ -148,7 +148,7 @@ def search(
     r, s, step, pending, count, found = zero, zero, zero, zero, zero, zero > 0
     value, best, delta = zero.to(worth), zero.to(worth), zero.to(worth)
     while step <= moves:
-        # A 0 that the compiler does not know: it would compute all addresses in advance, which takes too many registers.
+        # A 0 that the compiler does not know: it would keep all addresses in registers, which are too few for that.
         unknown = tl.load(limits + 3).to(tl.int32) * 16
         i, u = tl.arange(0, NP) + unknown, tl.arange(0, ROWS) + unknown
         real, wide = i < n, i < width

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from trisplit.qap.exchange_form import ExchangeForm
 
 TILE = 8192  # numbers of d that a program works on at once
-PER_THREAD = 32  # of these
+WARPS = {32: 1, 64: 4, 128: 8}  # groups of 32 threads for n up to this; beyond, 16
 REGISTERS = 128  # of a thread: with more, too few programs run at a time
 PENDING = {False: 8, True: 16}  # updates of W that wait, for n up to 128 and beyond
 
@@ -48,7 +48,7 @@ class Walks:
     >>> from trisplit.qap.exchange_form import exchange_form
     >>> form = exchange_form(qap.load("nug12"))
     >>> walks = Walks(form, torch.device("cpu"), 1)
-    >>> walked = walks.improve(torch.arange(12)[None], 50, seed=0)
+    >>> walked = walks.improve(torch.arange(12)[None], 20, seed=0)
     >>> nug12 = qap.load("nug12")
     >>> before, after = nug12.cost(range(12)), nug12.cost(form.turned(walked.best[0].numpy()))
     >>> before - after == form.unit * walked.gains.item()
@@ -74,7 +74,7 @@ class Walks:
         self.tenures = torch.tensor(turns, dtype=torch.int32, device=tables.device)
         self.NP = max(16, 1 << (n - 1).bit_length())
         self.rows = min(max(tile // self.NP, 1), self.NP // 2)
-        self.warps = warps or min(max(self.rows * self.NP // (PER_THREAD * 32), 1), 16)
+        self.warps = warps or next((warps for most, warps in WARPS.items() if n <= most), 16)
         self.registers = registers or REGISTERS
         self.fused = usable(tables.device) if fused is None else fused
         if not self.fused:

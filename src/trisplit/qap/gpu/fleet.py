@@ -50,10 +50,11 @@ class Fleet:
     Examples
     --------
     >>> from trisplit import qap
-    >>> fleet = Fleet(qap.load("nug12"), "cpu", seed=0, size=4)
+    >>> nug12 = qap.load("nug12")
+    >>> fleet = Fleet(nug12, "cpu", seed=0, size=2)
     >>> fleet.settle([])
-    >>> fleet.round(60)
-    >>> fleet.best.cost <= 600
+    >>> fleet.round(20)
+    >>> nug12.cost(fleet.best.permutation) == fleet.best.cost < 650
     True
     """
 
