@@ -34,7 +34,7 @@ CASES = {
     "float64": (instance(8, factor=1.0, symmetric=True), "f8"),
     "float64, not symmetric": (instance(5, factor=1.0), "f8"),
     "pairs that are never exchanged": (load("esc16b"), "i4"),
-    "A and B exchanged": (load("esc16a"), "i4"),
+    "A and B exchanged": (Instance("other", load("esc16b").B, load("esc16b").A), "i4"),
     "several tiles": (instance(19, symmetric=True), "i4"),
 }
 
@@ -50,7 +50,7 @@ class TestKernel:
     def test_moves_of_the_twin(self, name):
         problem, kind = CASES[name]
         form = exchange_form(problem)
-        assert form.kind == kind
+        assert (form.kind, form.swapped) == (kind, "exchanged" in name and "A and B" in name)
         p = starts(form.n, 2)
         options = {"tenures": ((0.9, 1.1), (0.2, 0.6))}
         fused, plain = (Walks(form, CPU, 2, tile=128, fused=fused, **options) for fused in (True, False))

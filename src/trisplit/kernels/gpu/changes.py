@@ -1,4 +1,4 @@
-"""What exchanges change, for many permutations at once, from scratch, in torch: see `kernels/exchanges.py` for the form.
+"""What exchanges change, for many permutations at once, in torch: see `kernels/exchanges.py` for the form.
 
 Integers are exact modulo 2^32 or 2^64, as there: W by products in float64 where no sum can reach 2^53, else by one
 product of integers a row.
@@ -33,7 +33,7 @@ class Tables:
     >>> from trisplit.qap.exchange_form import exchange_form
     >>> tables = Tables(exchange_form(qap.load("nug12")), torch.device("cpu"))
     >>> tables.changes(torch.arange(12)[None])[0, 0, :4]
-    tensor([ 0, 19, 12, 11], dtype=torch.int32)
+    tensor([  0,  -6, -10,  26], dtype=torch.int32)
     """
 
     def __init__(self, form: "ExchangeForm", device: torch.device) -> None:
@@ -47,7 +47,7 @@ class Tables:
             return torch.from_numpy(np.ascontiguousarray(M[..., :width])).to(self.device)
 
         self.L, self.R, self.S, self.T, self.D = map(there, (form.L, form.R, form.S, form.T, form.D))
-        self.limits = torch.tensor([form.top, -form.top, form.tiny], dtype=self.worth, device=self.device)
+        self.limits = torch.tensor([form.top, -form.top, form.tiny, 0], dtype=self.worth, device=self.device)
         self.top, self.tiny = form.top, form.tiny
         barred = np.ones((n, width), dtype=np.int8)
         barred[:, :n] = (form.X[:, :n] == NEVER) & (form.X[:, :n].T == NEVER)

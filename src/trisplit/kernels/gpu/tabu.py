@@ -16,6 +16,9 @@ The pair that is chosen among equals, and the tenure, come from a hash of the se
 has the same, and so makes the same moves.
 """
 
+# ruff: noqa: ANN001, ANN201  a kernel is typed by its arguments
+# pyright: reportGeneralTypeIssues=false, reportAttributeAccessIssue=false
+
 import triton  # pyright: ignore[reportMissingImports]
 import triton.language as tl  # pyright: ignore[reportMissingImports]
 
@@ -49,11 +52,8 @@ def apart(x, i, j, n, width):
 
 
 @triton.jit
-def write_row(
-    S, T, E, barred, a, b, d, X, r, s, p_r, p, W_r, across, own_r, own, n, width, NP: tl.constexpr, PAIRS: tl.constexpr
-):
-    """Write d[r,v] plus what the pass is going to subtract, and X[r,v], for all v but r and s; across[v] is W[v,p_r]."""
-    v = tl.arange(0, NP)
+def write_row(S, T, E, barred, a, b, d, X, v, r, s, p_r, p, W_r, across, own_r, own, n, width, PAIRS: tl.constexpr):
+    """Write d[r,v] plus what the pass is going to subtract, and X[r,v], v other than r, s; across[v] is W[v,p_r]."""
     real = v < n
     line = W_r + across - own_r - own
     line += tl.load(S + r * width + v, mask=real, other=0) * tl.load(T + p_r * width + p, mask=real, other=0)
@@ -71,19 +71,31 @@ def write_row(
 
 
 @triton.jit
-def bring_up_to_date(W, A, C, n, width, ROWS: tl.constexpr, NP: tl.constexpr, WAITING: tl.constexpr):
+def bring_up_to_date(W, A, C, waiting, u, v, n, width, ROWS: tl.constexpr):
     """Add a c' to W for all pairs that wait."""
-    l = tl.arange(0, NP)  # noqa: E741
     for first in range(0, n, ROWS):
-        i = first + tl.arange(0, ROWS)
-        inside = (i < n)[:, None] & (l < width)[None, :]
-        place = W + i[:, None] * width + l[None, :]
+        i = first + u
+        inside = (i < n)[:, None] & (v < width)[None, :]
+        place = W + i[:, None] * width + v[None, :]
         tile = tl.load(place, mask=inside, other=0)
-        for k in range(WAITING):
+        for k in range(0, waiting):
             a = tl.load(A + k * width + i, mask=i < n, other=0)
-            c = tl.load(C + k * width + l, mask=l < width, other=0)
+            c = tl.load(C + k * width + v, mask=v < width, other=0)
             tile += a[:, None] * c[None, :]
         tl.store(place, tile, mask=inside)
+
+
+@triton.jit
+def allowed_changes(d, X, a, b, u, v, aspired, step, top, n, width, PAIRS: tl.constexpr):
+    """Bring rows u of d up to date, and return them with `top` in place of pairs that are not allowed."""
+    inside = (u < (n + 1) // 2)[:, None] & (v < width)[None, :]
+    place = u[:, None] * width + v[None, :]
+    x = tl.load(d + place, mask=inside, other=0)
+    until = tl.load(X + place, mask=inside, other=never)
+    for t in tl.static_range(PAIRS):
+        x -= apart(a + t * width, u, v, n, width) * apart(b + t * width, u, v, n, width)
+    tl.store(d + place, x, mask=inside)
+    return tl.where(until <= tl.where(x < aspired, always, step), x, top)
 
 
 @triton.jit(do_not_specialize=["n", "seed", "moves"])
@@ -132,12 +144,14 @@ def search(
     B += member * PAIRS * width
     top, lowest, tiny = tl.load(limits), tl.load(limits + 1), tl.load(limits + 2)
     shortest, span = tl.load(tenures + 2 * me), tl.load(tenures + 2 * me + 1)
-    i = tl.arange(0, NP)
-    real, wide = i < n, i < width
     zero = me * 0
     r, s, step, pending, count, found = zero, zero, zero, zero, zero, zero > 0
     value, best, delta = zero.to(worth), zero.to(worth), zero.to(worth)
     while step <= moves:
+        # A 0 that the compiler does not know: it would keep all addresses in registers, which are too few for that.
+        unknown = tl.load(limits + 3).to(tl.int32) * 16
+        i, u = tl.arange(0, NP) + unknown, tl.arange(0, ROWS) + unknown
+        real, wide = i < n, i < width
         # The exchange of r and s, which are both 0 if there is none: slopes first, of the permutation before it.
         p_r, p_s = tl.load(p + r), tl.load(p + s)
         q = tl.load(p + i, mask=real, other=0)
@@ -181,41 +195,32 @@ def search(
             W_s += a_s * c_k
             at_r += a_k * c_r
             at_s += a_k * c_s
-        write_row(S, T, E, barred, a_now, B, d, X, r, r, p_s, q, W_r, at_r, own_r, own, n, width, NP, PAIRS)
-        write_row(S, T, E, barred, a_now, B, d, X, s, r, p_r, q, W_s, at_s, own_s, own, n, width, NP, PAIRS)
+        write_row(S, T, E, barred, a_now, B, d, X, i, r, r, p_s, q, W_r, at_r, own_r, own, n, width, PAIRS)
+        write_row(S, T, E, barred, a_now, B, d, X, i, s, r, p_r, q, W_s, at_s, own_s, own, n, width, PAIRS)
         tl.debug_barrier()
 
         # The pass over d.
         pending += 1
         if pending == K:
-            bring_up_to_date(W, A, C, n, width, ROWS, NP, K * PAIRS)
+            bring_up_to_date(W, A, C, pending * PAIRS, u, i, n, width, ROWS)
         pending = tl.where(pending == K, 0, pending)
         aspired = tl.maximum(best - value, lowest).to(number)
         bits = noise(seed, me, step, 0) & (NP * NP // 2 - 1)
-        least = tl.zeros((ROWS, NP), number) + top.to(number)
-        keys = tl.zeros((ROWS, NP), tl.int32) + never
-        for first in range(0, H, ROWS):
-            u = first + tl.arange(0, ROWS)
-            inside = (u < H)[:, None] & wide[None, :]
-            place = u[:, None] * width + i[None, :]
-            x = tl.load(d + place, mask=inside, other=0)
-            until = tl.load(X + place, mask=inside, other=never)
-            for t in tl.static_range(PAIRS):
-                x -= apart(a_now + t * width, u, i, n, width) * apart(B + t * width, u, i, n, width)
-            tl.store(d + place, x, mask=inside)
-            x = tl.where(until <= tl.where(x < aspired, always, step), x, top.to(number))
-            key = (u[:, None] * NP + i[None, :]) ^ bits
-            better = (x < least) | ((x == least) & (key < keys))
-            least = tl.where(better, x, least)
-            keys = tl.where(better, key, keys)
+        none = top.to(number)
+        least = allowed_changes(d, X, a_now, B, u, i, aspired, step, none, n, width, PAIRS)
+        keys = (u[:, None] * NP + i[None, :]) ^ bits
+        if 2 * ROWS < NP:
+            for first in range(ROWS, H, ROWS):
+                x = allowed_changes(d, X, a_now, B, first + u, i, aspired, step, none, n, width, PAIRS)
+                key = ((first + u)[:, None] * NP + i[None, :]) ^ bits
+                better = (x < least) | ((x == least) & (key < keys))
+                least = tl.where(better, x, least)
+                keys = tl.where(better, key, keys)
         lowest_change = tl.min(least)
         chosen = tl.min(tl.where(least == lowest_change, keys, never)) ^ bits
         row, column = chosen // NP, chosen % NP
         change = lowest_change.to(worth)
-        if DESCENT:
-            found = change < -tiny
-        else:
-            found = change < top
+        found = change < -tiny if DESCENT else change < top
         delta = tl.where(found, change, zero.to(worth))
         r = tl.where(found, tl.where(column > row, row, n - 1 - row), 0)
         s = tl.where(found, tl.where(column > row, column, n - 1 - column), 0)

@@ -1,7 +1,7 @@
 """Tabu searches from many permutations at once: the memory of the Triton kernel, and its launch."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch  # pyright: ignore[reportMissingImports]
 
@@ -11,8 +11,9 @@ from trisplit.kernels.gpu.changes import Tables
 if TYPE_CHECKING:
     from trisplit.qap.exchange_form import ExchangeForm
 
-TILE = 4096  # numbers of d that a program works on at once
-PER_THREAD = 16  # of these
+TILE = 8192  # numbers of d that a program works on at once
+WARPS = {32: 1, 64: 4, 128: 8}  # groups of 32 threads for n up to this; beyond, 16
+REGISTERS = 128  # of a thread: with more, too few programs run at a time
 PENDING = {False: 8, True: 16}  # updates of W that wait, for n up to 128 and beyond
 
 
@@ -36,8 +37,8 @@ class Walks:
         The most permutations at once.
     tenures : sequence of (float, float)
         For how many moves a row may not return, at least and at most, as a multiple of n; members take turns.
-    tile, warps : int, optional
-        How a program is laid out.
+    tile, warps, registers : int, optional
+        How a program is laid out: numbers of d at once, threads in groups of 32, and the registers of a thread.
     fused : bool, optional
         Whether the kernel is used; by default if it can be.
 
@@ -47,7 +48,7 @@ class Walks:
     >>> from trisplit.qap.exchange_form import exchange_form
     >>> form = exchange_form(qap.load("nug12"))
     >>> walks = Walks(form, torch.device("cpu"), 1)
-    >>> walked = walks.improve(torch.arange(12)[None], 50, seed=0)
+    >>> walked = walks.improve(torch.arange(12)[None], 20, seed=0)
     >>> nug12 = qap.load("nug12")
     >>> before, after = nug12.cost(range(12)), nug12.cost(form.turned(walked.best[0].numpy()))
     >>> before - after == form.unit * walked.gains.item()
@@ -63,6 +64,7 @@ class Walks:
         tenures: Sequence[tuple[float, float]] = ((0.9, 1.1),),
         tile: int = TILE,
         warps: int | None = None,
+        registers: int | None = None,
         fused: bool | None = None,
     ) -> None:
         self.tables = tables = Tables(form, device)
@@ -72,7 +74,8 @@ class Walks:
         self.tenures = torch.tensor(turns, dtype=torch.int32, device=tables.device)
         self.NP = max(16, 1 << (n - 1).bit_length())
         self.rows = min(max(tile // self.NP, 1), self.NP // 2)
-        self.warps = warps or min(max(self.rows * self.NP // (PER_THREAD * 32), 1), 16)
+        self.warps = warps or next((warps for most, warps in WARPS.items() if n <= most), 16)
+        self.registers = registers or REGISTERS
         self.fused = usable(tables.device) if fused is None else fused
         if not self.fused:
             return
@@ -112,7 +115,8 @@ class Walks:
         self.best[:size, :n] = p
         problem = tables.L, tables.R, tables.S, tables.T, tables.barred
         state = self.p, self.best, self.W, self.d, self.X, self.E, self.A, self.B, self.C, self.gains, self.made
-        search[(size,)](
+        launch: Any = search[(size,)]
+        launch(
             *problem,
             *state,
             self.tenures,
@@ -127,6 +131,7 @@ class Walks:
             K=self.pending,
             DESCENT=descent,
             num_warps=self.warps,
+            maxnreg=self.registers,
             enable_fp_fusion=False,  # float64 is rounded as in torch
         )
         best, last = self.best[:size, :n].long(), self.p[:size, :n].long()

@@ -50,10 +50,11 @@ class Fleet:
     Examples
     --------
     >>> from trisplit import qap
-    >>> fleet = Fleet(qap.load("nug12"), "cpu", seed=0, size=4)
+    >>> nug12 = qap.load("nug12")
+    >>> fleet = Fleet(nug12, "cpu", seed=0, size=2)
     >>> fleet.settle([])
-    >>> fleet.round(60)
-    >>> fleet.best.cost <= 600
+    >>> fleet.round(20)
+    >>> nug12.cost(fleet.best.permutation) == fleet.best.cost < 650
     True
     """
 
@@ -109,7 +110,7 @@ class Fleet:
         return self._fetched(order[: min(count, alone)])
 
     def immigrate(self, permutations: Sequence[np.ndarray]) -> None:
-        """Let permutations of the instance take the places of the worst members; they are improved, not kicked, next."""
+        """Let permutations of the instance take the places of the worst members, to be improved without a kick."""
         given = self._sent(permutations[: max(self.size - 1, 0)])
         self._put(ranked(self.costs)[self.size - len(given) :], given)
 
