@@ -1,5 +1,6 @@
 """The tangent form of a quadratic assignment problem, scaled by the step, as tensors on a device."""
 
+import warnings
 from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Any
@@ -78,9 +79,11 @@ class Scaled:
             csr: Any = as_csr(M)
             if csr.nnz > THIN * csr.shape[0] ** 2:
                 return tensor(centred(as_dense(M).astype(float)) * scale)
-            starts, columns = (torch.as_tensor(part.astype(np.int64)) for part in (csr.indptr, csr.indices))
-            sparse = torch.sparse_csr_tensor(starts, columns, torch.as_tensor(csr.data * scale), csr.shape)
-            return sparse.to(device, dtype)
+            parts = csr.indptr.astype(np.int64), csr.indices.astype(np.int64), csr.data * scale
+            starts, columns, numbers = (torch.as_tensor(part, device=device) for part in parts)
+            with warnings.catch_warnings():  # that support for them is in beta state
+                warnings.filterwarnings("ignore", "Sparse CSR", UserWarning)
+                return torch.sparse_csr_tensor(starts, columns, numbers.to(dtype), csr.shape, check_invariants=True)
 
         matrices = [tangent.A, tangent.B] if tangent.symmetric else [tangent.A, tangent.B, tangent.A.T, tangent.B.T]
         A, B, *transposed = (scaled(M, scale) for M, scale in zip(matrices, 2 * scales, strict=False))
