@@ -26,3 +26,13 @@ collect_ignore = [] if WANTED else ["test_terms.py", "test_traced_terms.py"]
 def kind(request):
     request.param.xp  # noqa: B018  import it, or skip
     return request.param
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    """Small tensors are multiplied faster by one thread, and the more so next to other tests."""
+    torch = pytest.importorskip("torch", exc_type=ImportError)
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

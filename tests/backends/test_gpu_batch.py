@@ -22,6 +22,7 @@ from trisplit.qap.objective import Objective  # noqa: E402
 from trisplit.steps import Constant  # noqa: E402
 from trisplit.terms import Simplex  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 interpreted = pytest.mark.skipif(
     not usable("cpu"), reason="Triton is missing, or was imported without TRITON_INTERPRET=1"
 )
@@ -46,15 +47,6 @@ def tangent(n, kind="symmetric", *, seed=0):
 
 KINDS = ("symmetric", "not symmetric", "linear", "sparse A", "not symmetric, sparse B", "linear, sparse A, sparse B")
 DENSE = tuple(kind for kind in KINDS if "sparse" not in kind)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Small matrices are multiplied faster by one."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(autouse=True)
