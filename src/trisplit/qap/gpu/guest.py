@@ -17,6 +17,7 @@ import numpy as np
 from trisplit.qap.bounds.enumeration import ROWS
 from trisplit.qap.episodes import Outcome
 from trisplit.qap.gpu.card import Card, News
+from trisplit.qap.record import QAPStatus
 
 if TYPE_CHECKING:
     from trisplit.qap.portfolio import Portfolio
@@ -105,7 +106,8 @@ class Guest:
         if record.best is not before:
             portfolio.welcome([member.permutation for member in found[:JOINING]])
         # What comes after the end counts, but a callback that has stopped the search is not asked again.
-        return self._over or record.status is not None or record.add_row(news.member, found[0].cost)
+        stopped = self._over or record.status is QAPStatus.CALLBACK
+        return stopped or record.add_row(news.member, found[0].cost)
 
 
 def _outside() -> int:
