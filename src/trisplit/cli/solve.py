@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, TextIO
 
 import typer
 
@@ -32,7 +32,8 @@ def solve(
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Threads [default: all cores].")] = None,
     device: Annotated[
-        str, typer.Option(metavar="cpu|cuda|cuda:K|auto", help="Let a GPU take part; needs PyTorch. auto: if there is one.")
+        str,
+        typer.Option(metavar="cpu|cuda|cuda:K|auto", help="Let a GPU take part; needs PyTorch. auto: if there is one."),
     ] = "cpu",
     target: Annotated[float | None, typer.Option(help="Stop at this cost.")] = None,
     json_path: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
@@ -49,7 +50,10 @@ def solve(
     check_paths({option: path for option, path in paths.items() if path is not None})
     with Signals() as signals:
         try:
-            with Display(instance, starts, time_limit, polish=polish, device=device) as display, one_line_each() as said:
+            with (
+                Display(instance, starts, time_limit, polish=polish, device=device) as display,
+                one_line_each() as said,
+            ):
                 result = qap.solve(
                     instance,
                     starts=starts,
@@ -89,14 +93,21 @@ def one_line_each() -> Iterator[list[str]]:
     with warnings.catch_warnings():
         others = warnings.showwarning
 
-        def show_line(message: Warning | str, category: type[Warning], filename: str, *rest: Any) -> None:
+        def show_line(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
             if not issubclass(category, RuntimeWarning) or PACKAGE not in Path(filename).parents:
-                others(message, category, filename, *rest)
+                others(message, category, filename, lineno, file, line)
                 return
-            line = " ".join(str(message).split())
-            if line not in said:
-                said.append(line)
-                print(f"trisplit: {line}", file=sys.stderr)
+            text = " ".join(str(message).split())
+            if text not in said:
+                said.append(text)
+                print(f"trisplit: {text}", file=sys.stderr)
 
         warnings.showwarning = show_line
         warnings.filterwarnings("always", category=RuntimeWarning, module=r"trisplit\.")
