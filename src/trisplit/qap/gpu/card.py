@@ -20,6 +20,7 @@ KEPT = 1024  # permutations of starts that a fleet may begin with
 ELITES = 3  # that are told after each round
 LARGEST = 1000  # rows: a fleet's tables would be too large beyond
 WORK, LENGTH = 100_000_000, 5  # of a round: moves times n^2 at most, and moves for each row
+TELLING = 5000  # moves of each member from one telling to the next
 GRACE = 0.1  # seconds
 STARTS, FLEET = "gpu starts", "gpu tabu"  # what its members are called
 
@@ -144,16 +145,19 @@ class Card:
         fleet.settle(list(permutations))
         moves = max(min(LENGTH * n, WORK // n**2), 1)
         while not self.over():
-            fleet.round(moves)
+            done = 0
+            while done < TELLING and not self.over():
+                fleet.round(moves)
+                wait(device)
+                done += moves
             arrived = list(_drained(self.heard))
             if arrived:
                 fleet.immigrate(arrived)
-            wait(device)
             elites = fleet.elites(ELITES)
             better = best is None or elites[0].cost < best
             best = elites[0].cost if better else best
             told = tuple(member.permutation for member in elites) if better else ()
-            yield News(FLEET, told, moves=moves * fleet.size)
+            yield News(FLEET, told, moves=done * fleet.size)
 
 
 def _drained(queue: SimpleQueue) -> Iterator[Any]:
