@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trisplit.qap.portfolio import Portfolio
 
 INTERVAL, SHARE = 0.5, 0.05  # seconds between two files at least, and the share of the time that writing them may take
-COUNTS = ("starts", "kicks", "restarts", "moves", "duplicates")
+COUNTS = ("starts", "guest_starts", "kicks", "restarts", "moves", "duplicates")
 TURNS = ("rounds", "turns", "gains", "gained", "next_faces", "bounded")
 Content = tuple[dict, dict[str, np.ndarray]]
 
@@ -129,7 +129,7 @@ def restore(portfolio: "Portfolio", info: dict, arrays: dict[str, np.ndarray]) -
     """Put a search back to where it was."""
     record = portfolio.record
     for name in COUNTS:
-        setattr(record, name, info["counts"][name])
+        setattr(record, name, info["counts"].get(name, 0))
     for name in TURNS:
         setattr(portfolio, name, info["turns"][name])
     record.rows = [QAPTraceRow(*row) for row in info["trace"]]

@@ -70,8 +70,9 @@ class Way:
         Rows that fill up A take the columns that are left in ascending order, or equal shares of what is left of them
         in a matrix. A permutation must keep all constraints; of a matrix, only the part of the free rows counts.
         """
-        if as_array(x0, name).ndim == 2:
-            X = as_point(np.asarray(x0), self.whole.n, rows=self.rows)
+        x0 = as_array(x0, name)
+        if x0.ndim == 2:
+            X = as_point(x0, self.whole.n, rows=self.rows)
             dummies = self.whole.n - self.rows
             X = np.vstack([X, np.tile((1.0 - X.sum(axis=0)) / max(dummies, 1), (dummies, 1))])
             return X[np.ix_(self.expand.rows, self.expand.columns)]

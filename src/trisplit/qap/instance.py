@@ -20,6 +20,7 @@ from operator import mul
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trisplit.arrays import as_host
 from trisplit.errors import InputError
 from trisplit.qap.matrices import Matrix, as_csr, as_dense, entries, is_sparse, stored
 
@@ -236,13 +237,16 @@ def as_permutation(
 
 
 def as_array(value: ArrayLike, name: str) -> np.ndarray:
-    """Return `value` as a NumPy array, or raise an `InputError` that names the argument."""
+    """Return `value` as a NumPy array, or raise an `InputError` that names the argument.
+
+    An array on a GPU is transferred to the host.
+    """
     try:
-        return np.asarray(value)
+        return np.asarray(as_host(value))
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise InputError(
             f"`{name}` must convert to a NumPy array, got {type(value).__name__} that does not; "
-            "pass rows of equal length, in host memory"
+            "pass rows of equal length"
         ) from error
 
 

@@ -46,7 +46,7 @@ class QAPTraceRow(NamedTuple):
         From 1.
     member : str
         Who: "start", "kick" (of a permutation, then restarts on faces), the name of a memetic recipe, "gpu starts",
-        "gpu tabu", "bound", "enumeration", or "sums" (of the rows, which are matched where there is no time for a start).
+        "gpu tabu", "bound", "enumeration", or "sums" (of the rows, matched where there is no time for a start).
     seconds : float
         Since the call; with those of earlier calls, if the search was resumed.
     cost : int or float
@@ -181,6 +181,7 @@ class Record:
         self.seen: set[int] = set()  # digests of permutations
         self.earlier = 0.0  # seconds in runs before this one
         self.starts = self.kicks = self.restarts = self.moves = self.duplicates = 0
+        self.guest_starts = 0  # on a GPU
         self.status: QAPStatus | None = None
 
     def rated(self, permutation: np.ndarray) -> Member:

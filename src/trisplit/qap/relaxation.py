@@ -12,7 +12,7 @@ import numpy as np
 
 from trisplit.algorithms.frank_wolfe import frank_wolfe
 from trisplit.algorithms.tos import tos
-from trisplit.arrays import Array, all_finite, as_floating
+from trisplit.arrays import Array, all_finite, as_floating, as_host
 from trisplit.errors import InputError
 from trisplit.problem import Problem
 from trisplit.qap.engine import SPLITS, Concave, Concavity, Engine, RelaxDriver
@@ -223,7 +223,7 @@ def as_point(x0: np.ndarray, n: int, *, rows: int | None = None) -> np.ndarray:
     """Return a starting point as a floating matrix of n columns and `rows`, or n, rows, or raise an `InputError`."""
     shape = (n if rows is None else rows, n)
     try:
-        X = as_floating(x0)
+        X = as_floating(as_host(x0))
     except (TypeError, ValueError) as error:
         came = f"`x0` must be a matrix of real numbers, got {type(x0).__name__} ({error})"
         raise InputError(f"{came}; see `initial_point`") from error

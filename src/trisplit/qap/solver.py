@@ -16,8 +16,8 @@ from trisplit.qap.checkpoints import Keeper
 from trisplit.qap.constraints import Way, constrained
 from trisplit.qap.crew import Crew, check_workers
 from trisplit.qap.fixed import Fixed
-from trisplit.qap.gpu.card import Card
-from trisplit.qap.gpu.device import check_device
+from trisplit.qap.gpu.card import Card, present
+from trisplit.qap.gpu.device import check_device, device_of
 from trisplit.qap.gpu.guest import Guest
 from trisplit.qap.portfolio import Portfolio
 from trisplit.qap.record import QAPResult, QAPStatus, QAPTraceRow, Record
@@ -130,6 +130,7 @@ def solve(
     check_callback(callback)
     check_workers(workers)
     check_device(device)
+    device = (device_of(A, B, C) or device) if device == "cpu" else device
     end = None if time_limit is None or time_limit > FOR_EVER else begin + time_limit
     soon = None if end is None else begin + CONSTRAINTS_SHARE * (end - begin)
     instance, way = constrained(A, B, C, fixed=fixed, forbidden=forbidden, deadline=soon)
@@ -138,24 +139,24 @@ def solve(
     point, known = _start(x0, way)
     seed, generator = as_generator(rng)
     count = None if starts is None and time_limit is not None else int(starts or DEFAULT_STARTS)
-    if device != "cpu" and count is not None:
+    if device != "cpu" and count is not None and present(device):
         count = min(count, DEFAULT_STARTS)  # on the processor, and rounds of memetic searches
     plan = _plan(generator, count, max_iter, point, deadline, n=instance.n, faces=bool(faces))
     # A linear term that was computed in floating point changes costs, and so bounds, by rounding.
     exact = instance is way.whole or instance.C is None or instance.C.dtype.kind == "i"
     record = Record(instance, begin, deadline, target, callback, exact)
     portfolio = Portfolio(plan, record, bool(polish), None if deadline is None else time_limit)
-    if device != "cpu":
-        iterations = GPU_ITERATIONS if max_iter is None else max_iter
-        key = int(derived(plan.seed, GPU_KEY).generate_state(1)[0])
-        card = Card(instance, device, key, iterations, polish=bool(polish), over=record.late)
-        portfolio.guest = Guest(card, None if starts is None else int(starts))
     if checkpoint is not None:
         start = None if x0 is None else way.restrict(x0)
         problem = {"A, B, C": way.whole.sha256(), "fixed": way.expand.pairs, "forbidden": way.forbidden, "x0": start}
         keeper = portfolio.keeper = Keeper(checkpoint, portfolio, problem, seed)
         keeper.resume(portfolio, same_seed=rng is not None)
         seed = keeper.seed
+    if device != "cpu":
+        iterations = GPU_ITERATIONS if max_iter is None else max_iter
+        key = int(derived(plan.seed, GPU_KEY).generate_state(1)[0])
+        card = Card(instance, device, key, iterations, polish=bool(polish), over=record.late)
+        portfolio.guest = Guest(card, None if starts is None else int(starts))
     try:
         for permutation in known if record.best is None else ():
             record.keep(record.offer(permutation, polish=bool(polish)))
@@ -180,7 +181,7 @@ def solve(
         status=status,
         relaxation=certified(instance, at.z, at.iterations, TOL) if at is not None and in_time else None,
         trace=tuple(record.rows),
-        starts=record.starts,
+        starts=record.starts + record.guest_starts,
         restarts=record.restarts,
         moves=record.moves,
         duplicates=record.duplicates,

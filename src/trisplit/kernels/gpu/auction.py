@@ -1,7 +1,10 @@
 """Many assignment problems at once, each in a program of its own: the auction of `trisplit.qap.gpu.rounding`."""
 
-import triton
-import triton.language as tl
+# ruff: noqa: ANN001, ANN201  a kernel is typed by its arguments
+# pyright: reportGeneralTypeIssues=false, reportAttributeAccessIssue=false, reportOperatorIssue=false
+
+import triton  # pyright: ignore[reportMissingImports]
+import triton.language as tl  # pyright: ignore[reportMissingImports]
 
 
 @triton.jit

@@ -12,8 +12,11 @@ projections, with nothing written to memory in between. `streamed` is the pass o
 where a start is too large for that: projection and sums at once, each number read once and written once.
 """
 
-import triton
-import triton.language as tl
+# ruff: noqa: ANN001, ANN201, ANN202  a kernel is typed by its arguments
+# pyright: reportGeneralTypeIssues=false, reportAttributeAccessIssue=false, reportOperatorIssue=false
+
+import triton  # pyright: ignore[reportMissingImports]
+import triton.language as tl  # pyright: ignore[reportMissingImports]
 
 LARGEST = 128  # rows of a start that stays on the chip
 
@@ -24,7 +27,7 @@ def _schedule(Mu, t, last):
     return tl.load(Mu + tl.minimum(t, last))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["t0", "last", "iterations"])  # else it is compiled again for some of them
 def resident(
     Y,  # (starts, n, n): overwritten
     A,  # (width, width), zero outside

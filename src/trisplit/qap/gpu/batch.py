@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,11 +16,13 @@ from trisplit.qap.gpu.rounding import permutations
 from trisplit.qap.objective import Tangent
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    import torch  # pyright: ignore[reportMissingImports]
+    from torch import Tensor  # pyright: ignore[reportMissingImports]
 
 PRECISIONS = ("tf32", "float32", "float64")
 RESIDENT = 128  # rows of a start that stays on the chip
 SPREADS = (0.1, 0.3, 1.0)  # of starting points: this times N(0, 1) / n in each entry
+_PRECISION = Lock()  # torch has one precision of products for all threads
 
 
 class Certified(NamedTuple):
@@ -71,7 +74,7 @@ class Batch:
         self,
         tangent: Tangent,
         starts: int,
-        device: Any = "cuda",
+        device: "torch.device | str" = "cuda",
         precision: str = "tf32",
         concavity: Concavity | None = None,
         *,
@@ -81,7 +84,9 @@ class Batch:
 
         if precision not in PRECISIONS:
             raise InputError(f"`precision` is unknown, got {precision!r}; choose one of {', '.join(PRECISIONS)}")
-        self.starts, self.device, self.precision = starts, torch.device(device), precision
+        if isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1:
+            raise InputError(f"`starts` must be an integer >= 1, got {starts!r}; try 1000")
+        self.starts, self.device, self.precision = int(starts), torch.device(device), precision
         dtype = torch.float64 if precision == "float64" else torch.float32
         mu = np.zeros(1) if concavity is None else _growth(concavity)
         self.form = Scaled.of(tangent, mu, self.device, dtype, tf32=precision == "tf32")
@@ -102,11 +107,19 @@ class Batch:
 
     def start(self, y: "Tensor") -> None:
         """Begin at given points, shape (starts, n, n), which may be overwritten."""
+        shape, g0 = (self.starts, self.n, self.n), self.form.g0
+        came = getattr(y, "shape", None), getattr(y, "dtype", None), getattr(getattr(y, "device", None), "type", None)
+        if came != (shape, g0.dtype, g0.device.type):
+            shown = " ".join(str(tuple(part) if isinstance(part, tuple) else part) for part in came)
+            remedy = f"pass a tensor of shape {shape}, {g0.dtype} on {g0.device}"
+            raise InputError(f"`y` must fit the batch, got {type(y).__name__} {shown}; {remedy}")
         self.t = 0
         self.loop.begin(y)
 
     def advance(self, iterations: int) -> None:
         """Do some iterations; nothing waits for the device."""
+        if iterations < 1:
+            return
         with self._products():
             self.loop.advance(self.t, iterations)
         self.t += iterations
@@ -143,12 +156,13 @@ class Batch:
         """Let products of torch round what they multiply as the precision says, and only here."""
         import torch
 
-        before = torch.get_float32_matmul_precision()
-        torch.set_float32_matmul_precision("high" if self.form.tf32 and self.device.type == "cuda" else "highest")
-        try:
-            yield
-        finally:
-            torch.set_float32_matmul_precision(before)
+        with _PRECISION:
+            before = torch.get_float32_matmul_precision()
+            torch.set_float32_matmul_precision("high" if self.form.tf32 and self.device.type == "cuda" else "highest")
+            try:
+                yield
+            finally:
+                torch.set_float32_matmul_precision(before)
 
 
 def _growth(concavity: Concavity) -> np.ndarray:
@@ -156,7 +170,7 @@ def _growth(concavity: Concavity) -> np.ndarray:
     return concavity.final * np.linspace(0.0, 1.0, concavity.iterations + 1) ** POWER
 
 
-def starting_points(n: int, starts: int, seed: int, device: Any, dtype: Any) -> "Tensor":
+def starting_points(n: int, starts: int, seed: int, device: "torch.device | str", dtype: "torch.dtype") -> "Tensor":
     """Return random matrices with unit row and column sums, at several distances from the barycentre in turn.
 
     Examples

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from trisplit.qap.gpu.device import NoGPU, gpu, wait
+from trisplit.qap.gpu.device import NoGPU, current, gpu, wait
 from trisplit.qap.instance import Instance
 
 if TYPE_CHECKING:
+    import torch  # pyright: ignore[reportMissingImports]
+
     from trisplit.qap.gpu.starts import Rounded, Starts
 
 KEPT = 1024  # permutations of starts that a fleet may begin with
+TOLD = 30  # of those that are told
 ELITES = 3  # that are told after each round
 LARGEST = 1000  # rows: a fleet's tables would be too large beyond
 WORK, LENGTH = 100_000_000, 5  # of a round: moves times n^2 at most, and moves for each row
@@ -77,7 +80,7 @@ class Card:
 
     def tell(self, permutation: np.ndarray) -> None:
         """Let the fleet know of a permutation."""
-        if self.busy:
+        if self.thread is None or self.busy:
             self.heard.put(permutation)
 
     @property
@@ -109,14 +112,23 @@ class Card:
 
         With a number of starts, these are done first, all of them.
         """
-        from trisplit.qap.gpu.starts import Starts
-
         device = gpu(self.device)
         self.name = _name(device)
+        news = self._steps(device, starts)
+        while True:
+            with current(device):
+                one = next(news, None)
+            if one is None:
+                return
+            yield one
+
+    def _steps(self, device: "torch.device", starts: int | None) -> Iterator[News]:
+        from trisplit.qap.gpu.starts import Starts
+
         relaxed = Starts(self.instance, device)
         while True:
             found = self._relax(relaxed, starts)
-            yield News(STARTS, tuple(found.permutations), found.z, found.iterations, found.starts)
+            yield News(STARTS, tuple(found.permutations[:TOLD]), found.z, found.iterations, found.starts)
             if self.over() or (self.polish and self.instance.n <= LARGEST):
                 break
         del relaxed
@@ -136,7 +148,7 @@ class Card:
                     raise
                 relaxed.shrink()
 
-    def _improve(self, device: Any, permutations: np.ndarray) -> Iterator[News]:
+    def _improve(self, device: "torch.device", permutations: np.ndarray) -> Iterator[News]:
         """Let a fleet go on from permutations."""
         from trisplit.qap.gpu.fleet import Fleet
 
@@ -152,12 +164,21 @@ class Card:
                 done += moves
             arrived = list(_drained(self.heard))
             if arrived:
-                fleet.immigrate(arrived)
+                fleet.immigrate(arrived[::-1])  # the last one is the best
             elites = fleet.elites(ELITES)
             better = best is None or elites[0].cost < best
             best = elites[0].cost if better else best
             told = tuple(member.permutation for member in elites) if better else ()
             yield News(FLEET, told, moves=done * fleet.size)
+
+
+def present(device: str) -> bool:
+    """Say whether there is such a GPU; why not is told when it is to have its turn."""
+    try:
+        gpu(device)
+    except Exception:
+        return False
+    return True
 
 
 def _drained(queue: SimpleQueue) -> Iterator[Any]:
@@ -169,7 +190,7 @@ def _drained(queue: SimpleQueue) -> Iterator[Any]:
             return
 
 
-def _name(device: Any) -> str:
+def _name(device: "torch.device") -> str:
     import torch
 
     return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)

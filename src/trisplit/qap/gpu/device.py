@@ -1,14 +1,21 @@
 """Which GPU there is, what it is called, and waiting for it."""
 
+from contextlib import AbstractContextManager, nullcontext
+from ctypes import CDLL
+from importlib.util import find_spec
+from os.path import exists
 from time import sleep
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trisplit.errors import InputError
+
+if TYPE_CHECKING:
+    import torch  # pyright: ignore[reportMissingImports]
 
 NAP = 0.0005  # seconds
 
 
-class NoGPU(Exception):
+class NoGPU(Exception):  # noqa: N818
     """There is no GPU that torch can use; the message says why, and what to do."""
 
 
@@ -28,12 +35,16 @@ def check_device(device: object) -> None:
         raise InputError(f"`device` is unknown, got {device!r}; {choices}")
 
 
-def gpu(device: str) -> Any:
+def gpu(device: str) -> "torch.device":
     """Return a torch device for "cuda", "cuda:K" or "auto", or raise `NoGPU`."""
+    if find_spec("torch") is None:
+        raise NoGPU("PyTorch is not installed; try `pip install 'trisplit[torch]'`")
+    if not has_driver():  # PyTorch would take seconds to say so
+        raise NoGPU("this machine has no driver for one; check with `nvidia-smi`")
     try:
         import torch
-    except ImportError:
-        raise NoGPU("PyTorch is not installed; try `pip install 'trisplit[torch]'`") from None
+    except (ImportError, OSError) as error:
+        raise NoGPU(f"PyTorch cannot be loaded ({error}); install it anew") from None
     if not torch.cuda.is_available():
         raise NoGPU("PyTorch finds no CUDA device; check the driver with `nvidia-smi`, and `torch.version.cuda`")
     found = torch.device("cuda" if device == "auto" else device)
@@ -42,16 +53,51 @@ def gpu(device: str) -> Any:
     return found
 
 
+def has_driver() -> bool:
+    """Say whether this machine has a driver that PyTorch may use: NVIDIA's, or AMD's."""
+    for name in ("libcuda.so.1", "nvcuda.dll"):
+        try:
+            CDLL(name)
+        except OSError:
+            continue
+        return True
+    return exists("/dev/kfd")
+
+
+def device_of(*arrays: object) -> str | None:
+    """Return the CUDA device of the first array that is on one, as "cuda:K", or None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> device_of(np.zeros(3)) is None
+    True
+    """
+    for x in arrays:
+        where = getattr(x, "device", None)  # of PyTorch: type and index; of JAX: platform and id; of CuPy: id
+        kind = getattr(where, "type", getattr(where, "platform", "cuda" if hasattr(where, "id") else None))
+        if kind in ("cuda", "gpu"):
+            return f"cuda:{getattr(where, 'index', getattr(where, 'id', None)) or 0}"
+    return None
+
+
 def gpu_names() -> list[str]:
     """Return the names of all GPUs that torch can use."""
     try:
         import torch
-    except ImportError:
+    except (ImportError, OSError):  # missing, or a library that it needs is
         return []
     return [torch.cuda.get_device_name(k) for k in range(torch.cuda.device_count())]
 
 
-def wait(device: Any) -> None:
+def current(device: "torch.device") -> AbstractContextManager:
+    """Return a context in which a device is the current one, on which kernels are launched; a thread has its own."""
+    import torch
+
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+
+
+def wait(device: "torch.device") -> None:
     """Wait until a device has done what it was given, without keeping a core busy as its own waiting does."""
     import torch
 

@@ -10,7 +10,8 @@ from trisplit.qap.matrices import Matrix, as_csr, as_dense, centred, is_sparse
 from trisplit.qap.objective import Tangent
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    import torch  # pyright: ignore[reportMissingImports]
+    from torch import Tensor  # pyright: ignore[reportMissingImports]
 
 THIN = 0.006  # the share of entries up to which a sparse matrix stays one: with more, dense products are faster
 
@@ -35,6 +36,7 @@ class Scaled:
     Examples
     --------
     >>> import numpy as np, torch
+    >>> from trisplit.qap import Objective
     >>> f = Objective(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[0.0, 5.0], [5.0, 0.0]])).tangent()
     >>> form = Scaled.of(f, np.zeros(1), "cpu", torch.float64)
     >>> z = torch.eye(2, dtype=torch.float64)[None]
@@ -55,7 +57,9 @@ class Scaled:
     tf32: bool
 
     @classmethod
-    def of(cls, tangent: Tangent, mu: np.ndarray, device: Any, dtype: Any, *, tf32: bool = False) -> "Scaled":
+    def of(
+        cls, tangent: Tangent, mu: np.ndarray, device: "torch.device | str", dtype: "torch.dtype", *, tf32: bool = False
+    ) -> "Scaled":
         """Return a form on a device; `mu` is not scaled yet."""
         import torch
 
@@ -71,11 +75,12 @@ class Scaled:
         def scaled(M: Matrix, scale: float) -> "Tensor":
             if not is_sparse(M):
                 return tensor(M * scale)
-            if M.nnz > THIN * M.shape[0] ** 2:
+            csr: Any = as_csr(M)
+            if csr.nnz > THIN * csr.shape[0] ** 2:
                 return tensor(centred(as_dense(M).astype(float)) * scale)
-            M = as_csr(M)
-            indices = (torch.as_tensor(part.astype(np.int64)) for part in (M.indptr, M.indices))
-            return torch.sparse_csr_tensor(*indices, torch.as_tensor(M.data * scale), M.shape).to(device, dtype)
+            starts, columns = (torch.as_tensor(part.astype(np.int64)) for part in (csr.indptr, csr.indices))
+            sparse = torch.sparse_csr_tensor(starts, columns, torch.as_tensor(csr.data * scale), csr.shape)
+            return sparse.to(device, dtype)
 
         matrices = [tangent.A, tangent.B] if tangent.symmetric else [tangent.A, tangent.B, tangent.A.T, tangent.B.T]
         A, B, *transposed = (scaled(M, scale) for M, scale in zip(matrices, 2 * scales, strict=False))

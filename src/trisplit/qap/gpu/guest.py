@@ -5,15 +5,16 @@ kernels are compiled. With a number of starts it has its turns between theirs, s
 that is missing, out of memory or lost costs no more than its own part: the search goes on, and a warning says so.
 """
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from time import sleep
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trisplit.qap.bounds.enumeration import ROWS
 from trisplit.qap.episodes import Outcome
 from trisplit.qap.gpu.card import Card, News
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from trisplit.qap.portfolio import Portfolio
 
 NAP = 0.01  # seconds between two looks at what the GPU does when the processor has nothing to do
-TOLD = 30  # permutations that are looked at on the processor
 JOINING = 3  # permutations that join the islands
 
 
@@ -38,6 +38,7 @@ class Guest:
     def __init__(self, card: Card, starts: int | None) -> None:
         self.card, self.starts = card, starts
         self._turns: Iterator[News] | None = None
+        self._over = False  # nobody is told of anything any more
 
     @contextmanager
     def taking_part(self, portfolio: "Portfolio") -> Iterator[None]:
@@ -48,26 +49,39 @@ class Guest:
             self.card.begin()
         else:
             self._turns = self.card.search(self.starts)
+            record.guest_starts = 0  # those of a checkpoint are done again
+        if record.best is not None:
+            self.tell(record.best.permutation)
         try:
             yield
-            while self.card.busy and record.status is None and not record.late():
+            # Up to so many rows all permutations have been looked at.
+            while portfolio.n > ROWS and self.card.busy and record.status is None and not record.late():
                 sleep(NAP)
                 self.heard()
+        except BaseException:
+            self._over = True
+            raise
         finally:
             self.card.end()
             self.heard()
 
     def turns(self, count: int) -> bool:
         """With a number of starts, let the GPU have some turns now; say whether the search is over."""
-        try:
-            return any([self._take(news) for news in islice(self._turns or (), count)])
-        except Exception as error:
-            self._turns = None
-            return self._take(self.card.failed(error))
+        for _ in range(count):
+            try:
+                news = None if self._turns is None else next(self._turns, None)
+            except Exception as error:
+                self._turns, news = None, self.card.failed(error)
+            if news is None:
+                break
+            if self._take(news):
+                return True
+        return False
 
     def heard(self) -> bool:
         """Take what was found since the last time, and say whether the search is over."""
-        return any([self._take(news) for news in self.card.news()])
+        over = [self._take(news) for news in self.card.news()]  # all of it
+        return any(over)
 
     def tell(self, permutation: np.ndarray) -> None:
         """Let the GPU know of a permutation."""
@@ -77,17 +91,29 @@ class Guest:
         """Take what the GPU has found, and say whether the search is over."""
         portfolio, record = self.portfolio, self.portfolio.record
         if news.failure is not None:
-            warnings.warn(news.failure, RuntimeWarning, stacklevel=2)
+            warnings.warn(news.failure, RuntimeWarning, stacklevel=_outside())
             return False
-        record.starts += news.starts
+        record.guest_starts += news.starts
         record.moves += news.moves
         if not news.permutations:
             return False
-        before, found = record.best, [record.offer(p) for p in news.permutations[:TOLD]]
+        before, found = record.best, [record.offer(p) for p in news.permutations]
         for member in found:
             record.keep(member)
         if news.z is not None:
             record.keep_point(Outcome(found[0].permutation, news.z, news.iterations, 0), found[0].cost)
         if record.best is not before:
             portfolio.welcome([member.permutation for member in found[:JOINING]])
-        return record.add_row(news.member, found[0].cost)
+        # What comes after the end counts, but a callback that has stopped the search is not asked again.
+        return self._over or record.status is not None or record.add_row(news.member, found[0].cost)
+
+
+def _outside() -> int:
+    """Return the `stacklevel` of a warning by the caller of this that points to the caller of the package."""
+    frame, level, outside = sys._getframe(1), 1, 2
+    while frame is not None:
+        level += 1
+        if frame.f_globals.get("__name__", "").partition(".")[0] == __name__.partition(".")[0]:
+            outside = level
+        frame = frame.f_back
+    return outside

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from trisplit.qap.gpu.forms import Scaled
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor  # pyright: ignore[reportMissingImports]
 
 HEIGHT, WIDTHS = 16, (256, 64)  # of a block of the streamed pass; the width that leaves less outside the matrix
 PER_WARP = 512  # numbers of such a block
@@ -78,7 +78,7 @@ class Resident:
     def __init__(self, form: Scaled, starts: int, *, half: bool, warps: int | None = None) -> None:
         import torch
 
-        # float16 has the 11 significant bits of TF32, at half the bytes; matrices are scaled such that it has the range.
+        # float16 has the 11 significant bits of TF32 at half the bytes, and the range: matrices are scaled for it.
         self.form, self.half = form, half
         width = max(16, 1 << (form.n - 1).bit_length())
         self.width, self.warps = width, warps or {16: 1, 32: 1, 64: 4}.get(width, 8)
@@ -94,7 +94,8 @@ class Resident:
         from trisplit.kernels.gpu.splitting import resident
 
         form = self.form
-        resident[(self.y.shape[0],)](  # pyright: ignore
+        launch: Any = resident[(self.y.shape[0],)]
+        launch(
             *(self.y, self.A, self.B, self.A2, self.B2, self.g0, form.mu),
             *(t, len(form.mu) - 1, iterations, form.n),
             width=self.width,
@@ -148,7 +149,7 @@ class Streamed:
         left = iterations - 1  # the last one keeps y
         if self.z.is_cuda and not self.form.is_sparse and left >= GRAPHED:
             if self.graph is None:
-                self._capture()
+                self.graph = self._captured()
                 left -= GRAPHED
             for _ in range(left // GRAPHED):
                 self.graph.replay()
@@ -157,22 +158,24 @@ class Streamed:
             self._iterate(keep=False)
         self._iterate(keep=True)
 
-    def _capture(self) -> None:
-        """Do some iterations, which compiles what they need, and capture as many for later."""
+    def _captured(self) -> Any:  # noqa: ANN401
+        """Do some iterations, which compiles what they need, and return as many, captured for later."""
         import torch
 
         for _ in range(GRAPHED):
             self._iterate(keep=False)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
             for _ in range(GRAPHED):
                 self._iterate(keep=False)
+        return graph
 
     def _iterate(self, *, keep: bool) -> None:
         from trisplit.kernels.gpu.splitting import streamed
 
         self._multiply()
-        streamed[(self.starts, self.blocks)](  # pyright: ignore
+        launch: Any = streamed[(self.starts, self.blocks)]
+        launch(
             *(self.z, self.g, self.g0, self.row_shift, self.column_shift, self.row_sums, self.column_sums),
             *(self.form.mu, self.t, len(self.form.mu) - 1, self.starts, self.form.n, self.pitch // 4),
             height=self.height,
@@ -201,7 +204,8 @@ class Streamed:
         from trisplit.kernels.gpu.splitting import shifts
 
         column_sums = self.column_sums if self.blocks * self.form.n < MANY else self.column_sums.sum(0, keepdim=True)
-        shifts[(self.starts,)](  # pyright: ignore
+        launch: Any = shifts[(self.starts,)]
+        launch(
             *(self.row_sums, column_sums, self.rows_y, self.columns_y, self.row_shift, self.column_shift),
             *(self.form.mu, self.t, len(self.form.mu) - 1, self.starts, self.form.n, len(column_sums)),
             width=self.width,

@@ -1,21 +1,21 @@
 """From many matrices to many permutations at once: read off where a matrix is nearly one, by auction elsewhere.
 
-Rows bid for columns: each row without one names the column that it wants most at the present prices, and offers as much more as
-it would lose at its second choice, plus a little; each column goes to the highest bidder. When all rows have a column, the sum of
-what they have is within n times that little of the largest one.
+Rows bid for columns: each row without one names the column that it wants most at the present prices, and offers as much
+more as it would lose at its second choice, plus a little; each column goes to the highest bidder. When all rows have a
+column, the sum of what they have is within n times that little of the largest one.
 
 Reference: D. P. Bertsekas, The auction algorithm: a distributed relaxation method for the assignment problem, Annals of
 Operations Research 14 (1988) 105-123.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trisplit.kernels.gpu import usable
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor  # pyright: ignore[reportMissingImports]
 
-RAISE = 0.01  # the least that a price goes up, for values between -1 and 1
+RAISE = 2.0**-7  # the least that a price goes up, for values between -1 and 1; the same number in any precision
 ROUNDS = 1000  # of bids; rows that have no column by then get what is left, in order
 LARGEST = 128  # rows of a matrix that stays on the chip
 
@@ -59,9 +59,8 @@ def auction(values: "Tensor") -> "Tensor":
         width = max(16, 1 << (n - 1).bit_length())
         assigned = torch.empty(values.shape[:2], dtype=torch.int64, device=values.device)
         warps = {16: 1, 32: 2, 64: 4}.get(width, 8)
-        compiled[(len(values),)](  # pyright: ignore
-            values.contiguous(), assigned, n, RAISE, ROUNDS, width=width, num_warps=warps
-        )
+        launch: Any = compiled[(len(values),)]
+        launch(values.contiguous(), assigned, n, RAISE, ROUNDS, width=width, num_warps=warps)
         return assigned
     return plain_auction(values)
 

@@ -1,31 +1,33 @@
 """Starts on a GPU: relax from many points at once, round them all, and keep the best."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from trisplit.qap.gpu.batch import Batch
 from trisplit.qap.gpu.device import wait
 from trisplit.qap.instance import Instance
-from trisplit.qap.matrices import as_dense
+from trisplit.qap.matrices import as_dense, is_sparse
 from trisplit.qap.objective import Objective
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    import torch  # pyright: ignore[reportMissingImports]
+    from torch import Tensor  # pyright: ignore[reportMissingImports]
 
 NUMBERS, MOST = 40_000_000, 16_384  # in all starts that are done at once, and how many these are at most
 MEMORY = 0.5  # of what is free on the device, for the four or so arrays of all starts
 ARRAYS = 6
 CHUNK, WORK = 25, 10**11  # iterations between two questions whether to stop: at most, and times n^3 for each start
 PAIRS = 2**26  # numbers, when costs are computed
+LARGE = 2**24  # numbers in a sparse matrix, zeros included: beyond, costs of the few starts are computed on the host
 
 
 class Rounded(NamedTuple):
     """The best of many starts, the best first, and where that one was on the relaxed problem."""
 
     permutations: np.ndarray
-    z: np.ndarray
+    z: np.ndarray | None  # None if numbers overflow
     iterations: int
     starts: int
 
@@ -49,14 +51,17 @@ class Starts:
     ((3, 12), True)
     """
 
-    def __init__(self, instance: Instance, device: Any, precision: str = "tf32") -> None:
+    def __init__(self, instance: Instance, device: "torch.device | str", precision: str = "tf32") -> None:
         import torch
 
-        self.n, self.device, self.precision = instance.n, torch.device(device), precision
+        self.instance, self.n = instance, instance.n
+        self.device, self.precision = torch.device(device), precision
         A, B = (M.astype(float) for M in (instance.A, instance.B))
         self.tangent = Objective(A, B, None if instance.C is None else instance.C.astype(float)).tangent()
-        dense = (as_dense(A), as_dense(B), None if instance.C is None else instance.C.astype(float))
-        self.A, self.B, self.C = (None if M is None else torch.as_tensor(M, device=self.device) for M in dense)
+        self.A = self.B = self.C = None
+        if not ((is_sparse(A) or is_sparse(B)) and self.n**2 > LARGE):
+            dense = (as_dense(A), as_dense(B), None if instance.C is None else instance.C.astype(float))
+            self.A, self.B, self.C = (None if M is None else torch.as_tensor(M, device=self.device) for M in dense)
         self.batch: Batch | None = None
         self.most = max(min(NUMBERS // self.n**2, MOST), 1)
 
@@ -73,8 +78,8 @@ class Starts:
         if self.device.type == "cuda" and self.batch is None:
             free, _ = torch.cuda.mem_get_info(self.device)
             wide = 8 if self.precision == "float64" else 4
-            most = min(most, int(MEMORY * free) // (ARRAYS * wide * self.n**2))
-        return max(most, 1)
+            self.most = most = max(min(most, int(MEMORY * free) // (ARRAYS * wide * self.n**2)), 1)
+        return most
 
     def run(
         self,
@@ -91,7 +96,7 @@ class Starts:
         seeds = np.random.default_rng(seed)
         wanted = self.at_once if starts is None else starts
         best: list[tuple[float, np.ndarray]] = []
-        z, done, reached = np.zeros((0, 0)), 0, 0
+        z, done, reached = None, 0, 0
         while done < wanted and not (done and over()):
             batch = self._batch(min(self.at_once, wanted - done))
             batch.begin(int(seeds.integers(2**63)))
@@ -104,7 +109,8 @@ class Starts:
             order = torch.argsort(costs, stable=True)[:keep]
             lowest, found = costs[order].tolist(), p[order].cpu().numpy()
             if not best or lowest[0] < best[0][0]:
-                z, reached = batch.z[order[0]].to("cpu", torch.float64).numpy(), batch.t
+                point = batch.loop.y[order[0]].clamp(0.0, 1.0).to("cpu", torch.float64).numpy()
+                z, reached = point if np.isfinite(point).all() else None, batch.t
             best = sorted([*best, *zip(lowest, found, strict=True)], key=lambda pair: pair[0])[:keep]
             done += batch.starts
         return Rounded(np.array([p for _, p in best]), z, reached, done)
@@ -113,7 +119,8 @@ class Starts:
         """Return the costs of permutations, shape (starts, n), in float64."""
         import torch
 
-        assert self.A is not None and self.B is not None
+        if self.A is None or self.B is None:
+            return torch.tensor([float(self.instance.cost(q)) for q in p.cpu().numpy()], dtype=torch.float64)
         costs = []
         for part in p.split(max(PAIRS // self.n**2, 1)):
             cost = (self.A * self.B[part[:, :, None], part[:, None, :]]).sum((1, 2))
