@@ -9,7 +9,7 @@ from trisplit import algorithms, certificates, gradients, qap, steps, terms, the
 from trisplit.algorithms.product import product
 from trisplit.algorithms.state import State
 from trisplit.algorithms.tos import Step, tos, tos_step
-from trisplit.errors import InputError
+from trisplit.errors import GPUWarning, InputError
 from trisplit.problem import Problem, Smooth, Term
 from trisplit.result import BatchResult, Certificate, Guarantee, Result, Status, Trace
 from trisplit.solve import minimize
@@ -38,6 +38,7 @@ __all__ = [
     "BatchResult",
     "Certificate",
     "Guarantee",
+    "GPUWarning",
     "InputError",
     "Problem",
     "Result",

@@ -49,7 +49,7 @@ def a_gpu(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(OutOfMemoryError=MemoryError, Tensor=type("T", (), {})))
     monkeypatch.setattr("trisplit.qap.gpu.starts.Starts", Starts)
-    monkeypatch.setattr(card, "gpu", lambda device: device)
+    monkeypatch.setattr(card, "gpu", lambda device: SimpleNamespace(type="cpu"))
     monkeypatch.setattr(card, "_name", lambda device: "A Large GPU")
 
 
@@ -57,7 +57,7 @@ def a_gpu(monkeypatch):
 
 
 def test_without_torch_there_is_no_gpu(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
+    monkeypatch.setattr("trisplit.qap.gpu.device.find_spec", lambda name: None)
     with pytest.raises(NoGPU, match="^" + re.escape(MISSING) + "$"):
         gpu("cuda")
 

@@ -16,12 +16,10 @@ import typer
 
 import trisplit
 from trisplit import qap
-from trisplit.errors import InputError
+from trisplit.errors import GPUWarning, InputError
 from trisplit.files import write_whole
 from trisplit.qap.islands import RECIPES
 from trisplit.qap.solver import DEFAULT_STARTS
-
-PACKAGE = Path(trisplit.__file__).parent
 
 
 def solve(
@@ -88,7 +86,7 @@ def solve(
 
 @contextmanager
 def one_line_each() -> Iterator[list[str]]:
-    """Print what a search warns of, such as a GPU that is missing, in a line each, whatever Python is told to do."""
+    """Print why no GPU takes part in a line, whatever Python is told to do with warnings."""
     said: list[str] = []
     with warnings.catch_warnings():
         others = warnings.showwarning
@@ -101,7 +99,7 @@ def one_line_each() -> Iterator[list[str]]:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if not issubclass(category, RuntimeWarning) or PACKAGE not in Path(filename).parents:
+            if not issubclass(category, GPUWarning):
                 others(message, category, filename, lineno, file, line)
                 return
             text = " ".join(str(message).split())
@@ -110,7 +108,7 @@ def one_line_each() -> Iterator[list[str]]:
                 print(f"trisplit: {text}", file=sys.stderr)
 
         warnings.showwarning = show_line
-        warnings.filterwarnings("always", category=RuntimeWarning, module=r"trisplit\.")
+        warnings.filterwarnings("always", category=GPUWarning)
         yield said
 
 

@@ -97,8 +97,10 @@ class Card:
     def failed(self, error: Exception) -> News:
         """Return the news that the GPU is missing, out of memory or lost, and what to do."""
         first = str(error).strip().split("\n")[0]
-        what = first if isinstance(error, NoGPU) else f"{type(error).__name__}: {first}"
-        return News(FLEET, (), failure=f"no GPU takes part any more, the search goes on without: {what}")
+        said = f"no GPU takes part in the search: {first}"
+        if not isinstance(error, NoGPU):
+            said = f"the GPU has failed, and the search goes on without it: {type(error).__name__}: {first}"
+        return News(FLEET, (), failure=said)
 
     def _search(self) -> None:
         try:
