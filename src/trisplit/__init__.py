@@ -37,8 +37,8 @@ except PackageNotFoundError:  # run from a source tree that is not installed
 __all__ = [
     "BatchResult",
     "Certificate",
-    "Guarantee",
     "GPUWarning",
+    "Guarantee",
     "InputError",
     "Problem",
     "Result",
