@@ -33,7 +33,7 @@ smartquotes_action = "D"  # dashes only: X' is a transpose
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 
-autodoc_mock_imports = [] if find_spec("torch") else ["torch"]  # trisplit.torch alone needs it
+autodoc_mock_imports = [] if find_spec("torch") else ["torch"]  # trisplit.torch needs it
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings name the types, in fewer words
 napoleon_google_docstring = False

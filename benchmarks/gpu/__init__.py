@@ -1,6 +1,6 @@
 """The engine for GPUs on one card: what an iteration costs, what starts are worth, and what searches find.
 
-Seven parts of some cases each. A case that is done is kept in the file, and a later run goes on with those that are
+Eight parts of some cases each. A case that is done is kept in the file, and a later run goes on with those that are
 not, also after changes of the code: `runs` says with which code and on which machine each row was made. A case that
 fails is kept with what it said, and made again by the next run. Without installation, on a machine with a GPU:
 
@@ -18,6 +18,7 @@ from trisplit.errors import InputError
 
 from ..resume import code, earlier_rows
 from ..timing import Report
+from .checks import CHECKS
 from .goals import goals
 from .iterations import ITERATIONS, LARGE_PART
 from .part import Bench, Part, describe, find_device
@@ -28,6 +29,7 @@ from .starts import PRECISION, STARTS
 __all__ = ["PARTS", "figure", "run", "tables"]
 
 PARTS: dict[str, Part] = {
+    "checks": CHECKS,
     "iterations": ITERATIONS,
     "large": LARGE_PART,
     "starts": STARTS,

@@ -6,6 +6,8 @@ from typing import Any
 from trisplit.paper.instances import assignment_error, best_known, paper_instances
 
 from ..qap.goals import goal
+from .checks import ALLOWED
+from .checks import cases as check_cases
 from .iterations import DENSE, OURS, SIZES, SPARSE
 from .searches import GOALS, SEEDS
 from .starts import AGAINST_FAQ, LENGTHS, PRECISION_INSTANCES, SMALL
@@ -58,12 +60,29 @@ def goals(record: dict[str, Any]) -> list[dict[str, Any]]:
     if record["quick"]:
         return []
     return [
+        *of_checks(of_part(record, "checks")),
         *of_iterations(of_part(record, "iterations")),
         *of_starts(of_part(record, "starts")),
         *of_precision(of_part(record, "precision")),
         *of_quality(of_part(record, "quality"), of_part(record, "paper")),
         *of_large(of_part(record, "large"), record["device"]["memory_gib"]),
     ]
+
+
+def wrong(found: Found) -> list[str]:
+    """Return the checks that do not hold."""
+    same = {
+        case: one.get("same", all(one.get(kind, 0.0) <= most for kind, most in ALLOWED.items()))
+        for case, one in found.items()
+    }
+    return [case for case, holds in same.items() if not holds]
+
+
+def of_checks(found: Found) -> list[dict[str, Any]]:
+    if not found:
+        return []
+    whole = len(found) == len(check_cases(False))
+    return [goal("kernels that differ from their plain twins", len(wrong(found)), whole=whole, at_most=0)]
 
 
 def of_iterations(found: Found) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from trisplit.paper.style import COLOURS, STYLE
 from ..qap.gaps import percent
 from ..qap.goals import table as goals_table
 from ..report import Table, duration
+from .checks import ALLOWED
 from .goals import differences, enough, floors, of_part, ours
 from .searches import GOALS
 from .starts import PRECISIONS
@@ -25,9 +26,22 @@ LOOKS = {"ours": COLOURS[0], "torch.compile": COLOURS[1], "JAX": COLOURS[2], "Cu
 
 def tables(record: dict[str, Any]) -> list[Table]:
     """Return a table for each part that there is, what has failed, and the goals."""
-    makers = (iterations, large, starts, precision, quality, reach, paper, failed)
+    makers = (checks, iterations, large, starts, precision, quality, reach, paper, failed)
     shown = [table for table in (make(record) for make in makers) if table.rows]
     return [*shown, *([goals_table(record["goals"])] if record.get("goals") else [])]
+
+
+def checks(record: dict[str, Any]) -> Table:
+    """Return a line for each comparison of a kernel with its plain twin."""
+    table = Table(
+        f"kernels against their plain twins on {record['device']['name']}: the largest difference of y, "
+        f"whose entries are of order 1, after {record['settings']['checks']['iterations']} iterations",
+        ["", *ALLOWED, "exactly the same"],
+    )
+    for case, one in of_part(record, "checks").items():
+        numbers = [f"{one[kind]:.1e}" if kind in one else "" for kind in ALLOWED]
+        table.rows.append([case, *numbers, {True: "yes", False: "no"}.get(one.get("same"), "")])
+    return table
 
 
 def peers(record: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:

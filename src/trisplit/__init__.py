@@ -9,7 +9,7 @@ from trisplit import algorithms, certificates, gradients, qap, steps, terms, the
 from trisplit.algorithms.product import product
 from trisplit.algorithms.state import State
 from trisplit.algorithms.tos import Step, tos, tos_step
-from trisplit.errors import InputError
+from trisplit.errors import GPUWarning, InputError
 from trisplit.problem import Problem, Smooth, Term
 from trisplit.result import BatchResult, Certificate, Guarantee, Result, Status, Trace
 from trisplit.solve import minimize
@@ -37,6 +37,7 @@ except PackageNotFoundError:  # run from a source tree that is not installed
 __all__ = [
     "BatchResult",
     "Certificate",
+    "GPUWarning",
     "Guarantee",
     "InputError",
     "Problem",

@@ -32,6 +32,7 @@ GUIDES = (
     "sklearn",
     "qap",
     "relax-and-round",
+    "gpu",
 )
 WITH_EXAMPLES = ["README.md", "CONTRIBUTING.md", *(f"docs/{page}.md" for page in (*GUIDES, "mathematics"))]
 

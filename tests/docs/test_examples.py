@@ -1,5 +1,6 @@
 """The scripts in `examples/` run, and the pages show what they draw."""
 
+import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 import trisplit as ts
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
+PRINTING = ("gpu_starts",)  # draw nothing
+SCRIPTS = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.stem not in PRINTING]
 WITH_TORCH = ("digits_network",)  # drawn by tests/backends
 
 
@@ -60,3 +62,9 @@ def test_script_draws(path, tmp_path, monkeypatch):
         monkeypatch.setattr(script, "SEEDS", 1)
         script.main(target, "nug12")
     assert target.read_bytes().startswith(b"\x89PNG")
+
+
+def test_starts_on_a_gpu_say_what_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
+    with pytest.raises(SystemExit, match=r"pip install 'trisplit\[torch\]'"):
+        load(ROOT / "examples/gpu_starts.py").main()

@@ -3,6 +3,7 @@
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import permutations
 from multiprocessing import get_context
+from threading import Event
 
 import numpy as np
 import pytest
@@ -268,6 +269,20 @@ def test_what_a_kick_finds_joins_its_island(monkeypatch):
 
 
 # Options
+
+
+def test_a_search_goes_on_while_code_for_faces_is_compiled(monkeypatch):
+    """The limit holds though compiling takes longer, and no kick has its turn before."""
+    compiling = Event()
+    monkeypatch.setattr(portfolio, "load_kernels", lambda faces: compiling.wait(10.0))
+    monkeypatch.setattr(portfolio, "LOADING", 0.01)
+    try:
+        res = solve(TAI20A, time_limit=1.0, workers=1, rng=0)
+    finally:
+        compiling.set()
+    assert res.elapsed < 1.2
+    assert "kick" not in {row.member for row in res.trace}
+    assert len(res.trace) > 10
 
 
 def test_what_was_found_before_joins_the_islands():

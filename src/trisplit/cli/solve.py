@@ -4,16 +4,19 @@ import json
 import os
 import signal
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
 import trisplit
 from trisplit import qap
-from trisplit.errors import InputError
+from trisplit.errors import GPUWarning, InputError
 from trisplit.files import write_whole
 from trisplit.qap.islands import RECIPES
 from trisplit.qap.solver import DEFAULT_STARTS
@@ -26,6 +29,10 @@ def solve(
     polish: Annotated[bool, typer.Option("--polish/--no-polish", help="Go on with memetic tabu search.")] = True,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Threads [default: all cores].")] = None,
+    device: Annotated[
+        str,
+        typer.Option(metavar="cpu|cuda|cuda:K|auto", help="Let a GPU take part; needs PyTorch. auto: if there is one."),
+    ] = "cpu",
     target: Annotated[float | None, typer.Option(help="Stop at this cost.")] = None,
     json_path: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
     checkpoint: Annotated[
@@ -41,7 +48,10 @@ def solve(
     check_paths({option: path for option, path in paths.items() if path is not None})
     with Signals() as signals:
         try:
-            with Display(instance, starts, time_limit, polish=polish) as display:
+            with (
+                Display(instance, starts, time_limit, polish=polish, device=device) as display,
+                one_line_each() as said,
+            ):
                 result = qap.solve(
                     instance,
                     starts=starts,
@@ -49,6 +59,7 @@ def solve(
                     time_limit=time_limit,
                     target=target,
                     workers=workers,
+                    device=device,
                     rng=seed,
                     callback=lambda row: display.update(row) or signals.caught,
                     checkpoint=checkpoint,
@@ -56,6 +67,8 @@ def solve(
         except KeyboardInterrupt:
             print("trisplit: interrupted before there was an answer", file=sys.stderr)
             raise typer.Exit(signals.exit_status) from None
+        if device != "cpu" and result.device == "cpu" and not any("GPU" in line for line in said):
+            print("trisplit: no GPU took part: the search was over before one was ready", file=sys.stderr)
         if signals.caught:
             result = replace(result, status=qap.QAPStatus.INTERRUPTED)
         try:
@@ -69,6 +82,34 @@ def solve(
             write_report(report, instance, result)
     if signals.caught:
         raise typer.Exit(signals.exit_status)
+
+
+@contextmanager
+def one_line_each() -> Iterator[list[str]]:
+    """Print why no GPU takes part in a line, whatever Python is told to do with warnings."""
+    said: list[str] = []
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show_line(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if not issubclass(category, GPUWarning):
+                others(message, category, filename, lineno, file, line)
+                return
+            text = " ".join(str(message).split())
+            if text not in said:
+                said.append(text)
+                print(f"trisplit: {text}", file=sys.stderr)
+
+        warnings.showwarning = show_line
+        warnings.filterwarnings("always", category=GPUWarning)
+        yield said
 
 
 class Signals:
@@ -133,13 +174,18 @@ def check_writable(path: Path, option: str) -> None:
 class Display:
     """A progress line on standard error with the best cost, bound and gap; silent unless that is a terminal."""
 
-    def __init__(self, instance: qap.Instance, starts: int | None, time_limit: float | None, *, polish: bool) -> None:
+    def __init__(
+        self, instance: qap.Instance, starts: int | None, time_limit: float | None, *, polish: bool, device: str
+    ) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         console = Console(stderr=True)
         self.starts = starts or (DEFAULT_STARTS if time_limit is None else None)
+        if device != "cpu" and self.starts is not None:
+            self.starts = min(self.starts, DEFAULT_STARTS)  # all others are done by the GPU in one turn
         self.time_limit, self.begin = time_limit, perf_counter()
+        # Those of the processor tell how far the search is: a GPU has its turns between them, and tells of gains alone.
         self.turns = {"start": 0} | ({recipe.name: 0 for recipe in RECIPES} if polish else {})
         self.bar = Progress(
             TextColumn("{task.fields[label]}", markup=False),
@@ -202,6 +248,8 @@ def show(instance: qap.Instance, result: qap.QAPResult) -> None:
         if number
     )
     table.add_row("time", f"{result.elapsed:.2f} s, {work}")
+    if result.device != "cpu":
+        table.add_row("device", f"{result.device}, beside the processor")
     table.add_row("status", result.message)
     console = Console(highlight=False, markup=False, emoji=False)  # a file name is no markup
     console.print(table)

@@ -58,6 +58,7 @@ def _answer(instance: qap.Instance, result: qap.QAPResult) -> Block:
         ["tabu moves", result.moves],
         ["face restarts", result.restarts],
         ["seed", result.seed],
+        *([["device", f"{result.device}, beside the processor"]] if result.device != "cpu" else []),
     ]
     permutation = " ".join(map(str, result.permutation.tolist()))
     return Table(instance.name, ["", "value"], rows, note=f"Permutation, counted from 0: {permutation}")

@@ -15,6 +15,7 @@ no difference. With one, islands do not wait for each other, and those that give
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
+from threading import Thread
 from time import perf_counter
 
 import numpy as np
@@ -48,6 +49,7 @@ FORGET = 0.9  # gains of islands count by so much less after each round
 STAGNANT, PATIENCE = 30, 3.0
 MIN_SECONDS = 0.05  # for a bound
 SOON = 0.05  # seconds: a start that takes less is cut short rather than left out
+LOADING = 0.2  # seconds for code that was compiled before
 FLEET_ROUNDS = 10  # of the GPU, for each round of all islands
 
 
@@ -89,6 +91,7 @@ class Portfolio:
         self.gained = 0  # rounds until the best permutation was found
         self.next_faces = FACES
         self.kicked: dict[int, int] = {}  # the islands of kicks that are under way, by the numbers of their tasks
+        self.loading: Thread | None = None  # the code for faces
         self.bounded = False  # whether the strong bound had its turn
         self.next_welcome = 0  # the island that the next permutation of the guest joins
 
@@ -284,7 +287,7 @@ class Portfolio:
 
     def faces(self, number: int) -> list[Task]:
         """Return a kick of a permutation of one island, and restarts on faces, if it is time to."""
-        if not self.plan.faces or self.round <= self.next_faces:
+        if not self.plan.faces or self.round <= self.next_faces or not self.faces_loaded():
             return []
         seed = derived(self.plan.seed, FACES_KEY, self.round)
         rng = np.random.default_rng(seed)
@@ -294,9 +297,19 @@ class Portfolio:
             return []
         self.next_faces = self.round + FACES - 1
         self.kicked[number] = island
-        load_kernels(faces=True)
         chosen = members[rng.integers(len(members))].permutation
         return [Task(number, seed, chosen, None, 0, 0.0, True, 0.0, self.plan.seconds())]
+
+    def faces_loaded(self) -> bool:
+        """Say whether the code for faces is there; a search with a time limit goes on while it is compiled."""
+        if self.plan.starts is not None:
+            load_kernels(faces=True)
+            return True
+        if self.loading is None:
+            self.loading = Thread(target=load_kernels, args=(True,), name="trisplit-compiler")
+            self.loading.start()
+            self.loading.join(LOADING)
+        return not self.loading.is_alive()
 
     def take_walk(self, walk: Walk, walked: Walked) -> bool:
         """Add what a round of an island has found, and say whether the search is over."""

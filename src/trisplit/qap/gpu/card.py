@@ -23,6 +23,7 @@ TOLD = 30  # of those that are told
 ELITES = 3  # that are told after each round
 LARGEST = 1000  # rows: a fleet's tables would be too large beyond
 WORK, LENGTH = 100_000_000, 5  # of a round: moves times n^2 at most, and moves for each row
+TELLING = 5000  # moves of each member from one telling to the next
 GRACE = 0.1  # seconds
 STARTS, FLEET = "gpu starts", "gpu tabu"  # what its members are called
 
@@ -96,8 +97,10 @@ class Card:
     def failed(self, error: Exception) -> News:
         """Return the news that the GPU is missing, out of memory or lost, and what to do."""
         first = str(error).strip().split("\n")[0]
-        what = first if isinstance(error, NoGPU) else f"{type(error).__name__}: {first}"
-        return News(FLEET, (), failure=f"no GPU takes part any more, the search goes on without: {what}")
+        said = f"no GPU takes part in the search: {first}"
+        if not isinstance(error, NoGPU):
+            said = f"the GPU has failed, and the search goes on without it: {type(error).__name__}: {first}"
+        return News(FLEET, (), failure=said)
 
     def _search(self) -> None:
         try:
@@ -156,16 +159,19 @@ class Card:
         fleet.settle(list(permutations))
         moves = max(min(LENGTH * n, WORK // n**2), 1)
         while not self.over():
-            fleet.round(moves)
+            done = 0
+            while done < TELLING and not self.over():
+                fleet.round(moves)
+                wait(device)
+                done += moves
             arrived = list(_drained(self.heard))
             if arrived:
                 fleet.immigrate(arrived[::-1])  # the last one is the best
-            wait(device)
             elites = fleet.elites(ELITES)
             better = best is None or elites[0].cost < best
             best = elites[0].cost if better else best
             told = tuple(member.permutation for member in elites) if better else ()
-            yield News(FLEET, told, moves=moves * fleet.size)
+            yield News(FLEET, told, moves=done * fleet.size)
 
 
 def present(device: str) -> bool:

@@ -1,6 +1,9 @@
 """Which GPU there is, what it is called, and waiting for it."""
 
 from contextlib import AbstractContextManager, nullcontext
+from ctypes import CDLL
+from importlib.util import find_spec
+from os.path import exists
 from time import sleep
 from typing import TYPE_CHECKING
 
@@ -34,11 +37,13 @@ def check_device(device: object) -> None:
 
 def gpu(device: str) -> "torch.device":
     """Return a torch device for "cuda", "cuda:K" or "auto", or raise `NoGPU`."""
+    if find_spec("torch") is None:
+        raise NoGPU("PyTorch is not installed; try `pip install 'trisplit[torch]'`")
+    if not has_driver():  # PyTorch would take seconds to say so
+        raise NoGPU("this machine has no driver for one; check with `nvidia-smi`")
     try:
         import torch
-    except ImportError:
-        raise NoGPU("PyTorch is not installed; try `pip install 'trisplit[torch]'`") from None
-    except OSError as error:
+    except (ImportError, OSError) as error:
         raise NoGPU(f"PyTorch cannot be loaded ({error}); install it anew") from None
     if not torch.cuda.is_available():
         raise NoGPU("PyTorch finds no CUDA device; check the driver with `nvidia-smi`, and `torch.version.cuda`")
@@ -46,6 +51,17 @@ def gpu(device: str) -> "torch.device":
     if found.index is not None and found.index >= torch.cuda.device_count():
         raise NoGPU(f"there are {torch.cuda.device_count()} CUDA devices, counted from 0; choose one of them")
     return found
+
+
+def has_driver() -> bool:
+    """Say whether this machine has a driver that PyTorch may use: NVIDIA's, or AMD's."""
+    for name in ("libcuda.so.1", "nvcuda.dll"):
+        try:
+            CDLL(name)
+        except OSError:
+            continue
+        return True
+    return exists("/dev/kfd")
 
 
 def device_of(*arrays: object) -> str | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trisplit.errors import GPUWarning
 from trisplit.qap.bounds.enumeration import ROWS
 from trisplit.qap.episodes import Outcome
 from trisplit.qap.gpu.card import Card, News
@@ -92,7 +93,7 @@ class Guest:
         """Take what the GPU has found, and say whether the search is over."""
         portfolio, record = self.portfolio, self.portfolio.record
         if news.failure is not None:
-            warnings.warn(news.failure, RuntimeWarning, stacklevel=_outside())
+            warnings.warn(news.failure, GPUWarning, stacklevel=_outside())
             return False
         record.guest_starts += news.starts
         record.moves += news.moves

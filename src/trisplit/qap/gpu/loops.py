@@ -11,7 +11,8 @@ from trisplit.qap.gpu.forms import Scaled
 if TYPE_CHECKING:
     from torch import Tensor  # pyright: ignore[reportMissingImports]
 
-HEIGHT, WIDTH = 16, 256  # of a block of the streamed pass, at most
+HEIGHT, WIDTHS = 16, (256, 64)  # of a block of the streamed pass; the width that leaves less outside the matrix
+PER_WARP = 512  # numbers of such a block
 GRAPHED = 10  # iterations that are captured together
 ALIGNED = 4  # numbers: rows of other lengths are slow in products
 OUTSIDE = 1e30  # what g0 is outside the matrix: z is 0 there
@@ -112,7 +113,7 @@ class Streamed:
     n columns times B'. Where they are short, several iterations are captured in a graph and launched at once.
     """
 
-    def __init__(self, form: Scaled, starts: int) -> None:
+    def __init__(self, form: Scaled, starts: int, *, layout: tuple[int, int, int] | None = None) -> None:
         import torch
 
         self.form, self.starts, n = form, starts, form.n
@@ -121,8 +122,8 @@ class Streamed:
         self.z, self.g, self.g0 = new(shape), new(shape), padded(form.g0, self.pitch, 0.0)
         if not form.is_sparse:
             self.w, self.A, self.B = new(shape), padded(form.A, self.pitch, 0.0), padded(form.B, self.pitch, 0.0)
-        self.width = min(WIDTH, max(16, 1 << (n - 1).bit_length()))
-        self.blocks = -(-n // HEIGHT)
+        self.height, self.width, self.warps = layout or _layout(n)
+        self.blocks = -(-n // self.height)
         self.column_sums = new((self.blocks, starts, n))
         self.row_sums, self.rows_y, self.columns_y, self.row_shift, self.column_shift = new((5, starts, n)).unbind()
         self.t = torch.zeros((), dtype=torch.int32, device=form.g0.device)
@@ -177,10 +178,10 @@ class Streamed:
         launch(
             *(self.z, self.g, self.g0, self.row_shift, self.column_shift, self.row_sums, self.column_sums),
             *(self.form.mu, self.t, len(self.form.mu) - 1, self.starts, self.form.n, self.pitch // 4),
-            height=HEIGHT,
+            height=self.height,
             width=self.width,
             keep=keep,
-            num_warps=8,
+            num_warps=self.warps,
         )
         self._prepare()
 
@@ -214,6 +215,12 @@ class Streamed:
 
 
 MANY = 2**17  # column sums of one start: no longer added up by one program
+
+
+def _layout(n: int) -> tuple[int, int, int]:
+    """Return height, width and warps of the blocks of the streamed pass."""
+    width = min(WIDTHS, key=lambda width: -(-n // width) * width)
+    return HEIGHT, width, HEIGHT * width // PER_WARP
 
 
 def padded(M: "Tensor", width: int, value: float) -> "Tensor":

@@ -1,0 +1,81 @@
+"""Is all that runs on this card right? The kernels against their plain twins, on the card itself.
+
+Loops are compared after some iterations from the same points, with y of order 1; what they may differ by is what their
+precision leaves. Auctions and tabu searches are compared exactly.
+"""
+
+from typing import Any
+
+import numpy as np
+
+import trisplit as ts
+
+from .part import Bench, Part, growing, synchronize, tangent
+
+LOOPS = ("nug12", "bur26a", "sko64", "sko100a")
+TABU = ("nug12", "bur26a", "tai30a")
+AUCTION = "auction"
+ALLOWED = {"float64": 1e-11, "float32": 1e-4, "tf32": 3e-2}
+STARTS, ITERATIONS, MOVES = 16, 30, 100
+
+
+def cases(quick: bool) -> list[str]:
+    some = 1 if quick else None
+    return [*(f"loops {name}" for name in LOOPS[:some]), AUCTION, *(f"tabu {name}" for name in TABU[:some])]
+
+
+def measure(bench: Bench, case: str) -> dict[str, Any]:
+    """Return the largest difference for each precision, or whether two codes do exactly the same."""
+    kind, _, name = case.partition(" ")
+    if kind == AUCTION:
+        return {"same": same_auctions(bench)}
+    instance = ts.qap.load(name)
+    return differences(bench, instance) if kind == "loops" else {"same": same_walks(bench, instance)}
+
+
+def differences(bench: Bench, instance: ts.qap.Instance) -> dict[str, Any]:
+    import torch
+
+    from trisplit.qap.gpu.batch import Batch, starting_points
+    from trisplit.qap.gpu.loops import Plain
+
+    form = tangent(instance)
+    y = starting_points(instance.n, STARTS, 0, torch.device(bench.device), torch.float64)
+    results = {}
+    for label, precision, loop in [("plain", "float64", Plain), *((one, one, None) for one in ALLOWED)]:
+        batch = Batch(form, STARTS, bench.device, precision, growing(form, 200), loop=loop)
+        batch.start(y.to(batch.form.g0.dtype, copy=True))
+        batch.advance(ITERATIONS - 7)
+        batch.advance(7)
+        results[label] = batch.loop.y.to(torch.float64)
+    synchronize(bench)
+    return {label: float((results[label] - results["plain"]).abs().max()) for label in ALLOWED}
+
+
+def same_auctions(bench: Bench) -> bool:
+    import torch
+
+    from trisplit.qap.gpu.rounding import auction, plain_auction
+
+    values = torch.as_tensor(np.random.default_rng(0).uniform(-1.0, 1.0, (20, 7, 7)), device=bench.device)
+    return bool((auction(values) == plain_auction(values)).all())
+
+
+def same_walks(bench: Bench, instance: ts.qap.Instance) -> bool:
+    import torch
+
+    from trisplit.kernels.gpu.walks import Walks
+    from trisplit.qap.exchange_form import exchange_form
+
+    form, rng = exchange_form(instance), np.random.default_rng(0)
+    p = torch.as_tensor(np.array([rng.permutation(form.n) for _ in range(STARTS)]), device=bench.device)
+    walks = [Walks(form, torch.device(bench.device), STARTS, fused=fused) for fused in (None, False)]
+    one, other = (each.improve(p, 2 if bench.quick else MOVES, 1) for each in walks)
+    return all(bool((a == b).all()) for a, b in zip(one, other, strict=True))
+
+
+def settings(quick: bool) -> dict[str, Any]:
+    return {"starts": STARTS, "iterations": ITERATIONS, "moves": MOVES, "allowed": ALLOWED}
+
+
+CHECKS = Part(cases, measure, settings)
