@@ -162,10 +162,8 @@ class TestTwins:
 
     def test_streamed_in_wide_rows(self, monkeypatch):
         """More columns than one program takes at once, and column sums that torch adds up."""
-        monkeypatch.setattr("trisplit.qap.gpu.loops.WIDTH", 16)
         monkeypatch.setattr("trisplit.qap.gpu.loops.MANY", 1)
-        fused, plain = twins(tangent(18, "linear"), Streamed, starts=2)
-        assert fused.loop.width == 16
+        fused, plain = twins(tangent(18, "linear"), partial(Streamed, layout=(16, 16, 1)), starts=2)
         for steps in (2, 1):
             fused.advance(steps)
             plain.advance(steps)
@@ -229,7 +227,24 @@ class TestTwins:
         assert [type(loop) for loop in kept.values()] == [Resident, Resident, Streamed]
         assert [kept["tf32"].half, kept["float32"].half] == [True, False]
         assert type(Batch(large, 1, "cpu").loop) is Streamed
+        assert type(Batch(tangent(65), 1, "cpu", "float32").loop) is Streamed
         assert type(Batch(tangent(5, "sparse A"), 1, "cpu").loop) is Streamed
+
+    def test_what_the_chip_has_room_for(self, monkeypatch):
+        both = tangent(70), tangent(70, "not symmetric")
+        monkeypatch.setattr("trisplit.qap.gpu.batch.on_chip", lambda device: 100_000)
+        assert [type(Batch(f, 1, "cpu").loop) for f in both] == [Resident, Streamed]
+
+    def test_products_that_cancel(self):
+        """A z B' and A' z B are large, their sum is not: float16 has no such numbers."""
+        rng = np.random.default_rng(0)
+        S, K = rng.random((2, 6, 6))
+        f = Objective(S + S.T + 1e-12 * K, 1e-12 * S + K - K.T).tangent()
+        batch = begun(f, None, "tf32")
+        assert not batch.form.fits_half
+        assert not batch.loop.half
+        batch.advance(3)
+        assert np.isfinite(points(batch)).all()
 
 
 class TestCertificate:

@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch", exc_type=ImportError)
 
 from tests.kinds import Kind  # noqa: E402
 from trisplit import qap  # noqa: E402
+from trisplit.errors import GPUWarning  # noqa: E402
 from trisplit.qap.gpu import card as card_module  # noqa: E402
 from trisplit.qap.gpu import fleet as fleet_module  # noqa: E402
 from trisplit.qap.gpu import starts as starts_module  # noqa: E402
@@ -52,6 +53,7 @@ def small(monkeypatch):
         monkeypatch.setattr(f"{module}.usable", lambda device: False)
     monkeypatch.setattr(starts_module, "MOST", 20)
     monkeypatch.setattr(fleet_module, "SMALL", 3)
+    monkeypatch.setattr(card_module, "TELLING", 50)
     monkeypatch.setattr("trisplit.qap.solver.GPU_ITERATIONS", 20)
     monkeypatch.setattr(Portfolio, "bound", lambda self, seconds: False)  # the strong one, which takes its time
 
@@ -94,7 +96,7 @@ def check(res, instance=MADE):
 
 @contextmanager
 def one_warning(match):
-    with pytest.warns(RuntimeWarning, match=match) as caught:
+    with pytest.warns(GPUWarning, match=match) as caught:
         yield
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -195,7 +197,7 @@ class TestWithoutGPU:
     def test_the_same_answer(self, no_gpu, starts):
         """As with device="cpu", whatever the number of starts."""
         problem, options = made(9), {"polish": starts < 10, "max_iter": 30}
-        with one_warning("^no GPU takes part any more, the search goes on without: PyTorch finds no CUDA device$"):
+        with one_warning("^no GPU takes part in the search: PyTorch finds no CUDA device$"):
             res = solve(problem, starts=starts, **options)
         expected = qap.solve(problem, starts=starts, rng=0, workers=1, **options)
         assert (res.permutation == expected.permutation).all()

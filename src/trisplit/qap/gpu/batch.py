@@ -10,6 +10,7 @@ import numpy as np
 from trisplit.errors import InputError
 from trisplit.kernels.gpu import usable
 from trisplit.qap.engine import POWER, Concavity
+from trisplit.qap.gpu.device import on_chip
 from trisplit.qap.gpu.forms import Scaled
 from trisplit.qap.gpu.loops import Loop, Plain, Resident, Streamed, unit_sums
 from trisplit.qap.gpu.rounding import permutations
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from torch import Tensor  # pyright: ignore[reportMissingImports]
 
 PRECISIONS = ("tf32", "float32", "float64")
-RESIDENT = 128  # rows of a start that stays on the chip
+# Rows of a start that stays on the chip; in float32 more take a minute to compile.
+RESIDENT = {"tf32": 128, "float32": 64, "float64": 0}
 SPREADS = (0.1, 0.3, 1.0)  # of starting points: this times N(0, 1) / n in each entry
 _PRECISION = Lock()  # torch has one precision of products for all threads
 
@@ -97,8 +99,11 @@ class Batch:
         form = self.form
         if not usable(self.device):
             return Plain(form, self.starts)
-        if self.n <= RESIDENT and not form.is_sparse and self.precision != "float64":
-            return Resident(form, self.starts, half=form.tf32)
+        half = form.tf32 and form.fits_half
+        rows = RESIDENT["tf32" if half else "float64" if self.precision == "float64" else "float32"]
+        fits = self.n <= rows and Resident.bytes_needed(form, half=half) <= on_chip(self.device)
+        if fits and not form.is_sparse:
+            return Resident(form, self.starts, half=half)
         return Streamed(form, self.starts)
 
     def begin(self, seed: int) -> None:

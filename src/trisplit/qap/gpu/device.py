@@ -3,6 +3,7 @@
 from contextlib import AbstractContextManager, nullcontext
 from ctypes import CDLL
 from importlib.util import find_spec
+from math import inf
 from os.path import exists
 from time import sleep
 from typing import TYPE_CHECKING
@@ -88,6 +89,15 @@ def gpu_names() -> list[str]:
     except (ImportError, OSError):  # missing, or a library that it needs is
         return []
     return [torch.cuda.get_device_name(k) for k in range(torch.cuda.device_count())]
+
+
+def on_chip(device: "torch.device") -> float:
+    """Return how many bytes of memory on the chip one program may have."""
+    import torch
+
+    if device.type != "cuda":
+        return inf
+    return getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", inf)
 
 
 def current(device: "torch.device") -> AbstractContextManager:

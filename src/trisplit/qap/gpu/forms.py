@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from torch import Tensor  # pyright: ignore[reportMissingImports]
 
 THIN = 0.006  # the share of entries up to which a sparse matrix stays one: with more, dense products are faster
+HALF = 6e4  # the largest number of float16, about
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +104,14 @@ class Scaled:
     def is_sparse(self) -> bool:
         """Whether A or B is sparse."""
         return _is_sparse(self.A) or _is_sparse(self.B)
+
+    @property
+    def fits_half(self) -> bool:
+        """Whether A z and all entries are in the range of float16; they are unless A z B' and A' z B nearly cancel."""
+        if self.is_sparse:
+            return False
+        sums = [self.A.abs().sum(axis).max() for axis in (0, 1)]
+        return max(map(float, (*sums, self.B.abs().max()))) < HALF
 
     def bent(self, z: "Tensor") -> "Tensor":
         """Return gamma times the gradient of the quadratic part at each z of shape (starts, n, n)."""

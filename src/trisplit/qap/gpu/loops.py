@@ -87,6 +87,12 @@ class Resident:
         self.A2, self.B2 = (self.A, self.B) if form.symmetric else (self.A.mT.contiguous(), self.B.mT.contiguous())
         self.g0 = padded(form.g0, width, OUTSIDE)
 
+    @staticmethod
+    def bytes_needed(form: Scaled, *, half: bool) -> int:
+        """Return how much memory of the chip a start takes, as the compiler has it: the matrices, and one more."""
+        width = max(16, 1 << (form.n - 1).bit_length())
+        return (3 if form.symmetric else 5) * (2 if half else 4) * width**2 + (0 if half else 4096)
+
     def begin(self, y: "Tensor") -> None:
         self.y = y.contiguous()
 
@@ -165,7 +171,7 @@ class Streamed:
         for _ in range(GRAPHED):
             self._iterate(keep=False)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # other threads may use the device
             for _ in range(GRAPHED):
                 self._iterate(keep=False)
         return graph
