@@ -188,7 +188,7 @@ def starting_points(n: int, starts: int, seed: int, device: "torch.device | str"
     import torch
 
     source = torch.Generator(device).manual_seed(seed)
-    points = torch.randn((starts, n, n), generator=source, device=device, dtype=dtype)
+    points = torch.randn((starts, n, n), generator=source, device=device).to(dtype)  # the same in all precisions
     points -= points.mean(1, keepdim=True)
     points -= points.mean(2, keepdim=True)
     spreads = torch.tensor(SPREADS, device=device, dtype=dtype) / n

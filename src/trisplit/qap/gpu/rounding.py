@@ -36,7 +36,7 @@ def permutations(y: "Tensor") -> "Tensor":
     p = y.argmax(2)
     left = torch.nonzero(~is_permutation(p))[:, 0]
     if len(left):
-        p[left] = complete(auction(y[left].clamp_(-1.0, 1.0)))
+        p[left] = complete(auction(y[left].clamp_(-1.0, 1.0).float()))
     return p
 
 
