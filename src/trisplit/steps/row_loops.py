@@ -126,7 +126,6 @@ def verdict_rows(table: np.ndarray, tests: np.ndarray) -> int:
 def propose_rows(
     before: np.ndarray,
     table: np.ndarray,
-    steps: np.ndarray,
     z: np.ndarray,
     z_old: np.ndarray,
     d: np.ndarray,
@@ -136,7 +135,7 @@ def propose_rows(
     first: float,
     dominance: float,
 ) -> tuple[int, int]:
-    """Write the table after `change` and the steps to try; return how many are to be tested and how many are new."""
+    """Write the table after `change`; return how many steps in it are to be tested and how many are new."""
     tests = changed = 0
     for i in range(table.shape[0]):
         waits, z_square, both = before[i, WAIT] != 0.0, 0.0, 0.0
@@ -147,31 +146,24 @@ def propose_rows(
         if not move > 10.0 * before[i, 2] * size:  # perhaps only because the bound is loose
             size = row_size(z, y, i)
         change_row(before, table, i, size, primal, dual, move, first, dominance)
-        steps[i] = table[i, 0]
         tests += table[i, REST] == 0.0
         changed += table[i, 0] != before[i, 0]
     return tests, changed
 
 
 def judge_rows(
-    table: np.ndarray,
-    steps: np.ndarray,
-    square: np.ndarray,
-    d: np.ndarray,
-    u: np.ndarray,
-    f_z: np.ndarray,
-    f_x: np.ndarray,
+    table: np.ndarray, square: np.ndarray, d: np.ndarray, u: np.ndarray, f_z: np.ndarray, f_x: np.ndarray
 ) -> int:
-    """Write ||d||^2 of all rows and the steps to try, as `verdict_rows` does; return the number of refused steps."""
+    """Write ||d||^2 of all rows, change the table as `verdict_rows` does, and return the number of refused steps."""
     refused, again = 0, any_refused(table)
     for i in range(table.shape[0]):
         square[i], slope = row_dots(d, u, i)
-        if not again or table[i, REST] == REFUSED:
-            if table[i, REST] > 0.0:
-                table[i, REST] -= 1.0
-            elif judge_row(table, i, square[i], square[i], slope, f_z[i], f_x[i]):
-                refused += 1
-        steps[i] = table[i, 0]
+        if again and table[i, REST] != REFUSED:
+            continue
+        if table[i, REST] > 0.0:
+            table[i, REST] -= 1.0
+        elif judge_row(table, i, square[i], square[i], slope, f_z[i], f_x[i]):
+            refused += 1
     return refused
 
 
@@ -198,13 +190,13 @@ def compiled_rows() -> Compiled:
         compiled(f"i8({table},{table},f8,f8)", calls=changing, inline=True)(change_rows),
         compiled(f"i8({table},{table})", calls=judging, inline=True)(verdict_rows),
         compiled(
-            f"UniTuple(i8,2)({table},{table},{vector},{arrays},{vector},f8,f8,f8)",
+            f"UniTuple(i8,2)({table},{table},{arrays},{vector},f8,f8,f8)",
             calls=(move_row, *changing),
             sums=(move_dots, row_size),
             inline=True,
         )(propose_rows),
         compiled(
-            f"i8({table},{vector},{vector},{table},{table},{vector},{vector})",
+            f"i8({table},{vector},{table},{table},{vector},{vector})",
             calls=judging,
             sums=(row_dots,),
             inline=True,
