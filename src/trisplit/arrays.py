@@ -20,7 +20,7 @@ from numpy import vdot
 Array: TypeAlias = np.ndarray
 Kept = TypeVar("Kept")  # what is handed out as it came in
 
-SHORT, MANY = 16, 1000  # entries of a row and rows for which NumPy's `vecdot` is the slower way
+SHORT, MANY = 16, 1000  # entries of a row and rows for which NumPy's `vecdot` and `max` are the slower way
 
 _namespaces: dict[type, ModuleType] = {}
 _copies: dict[int, dict[tuple, Array]] = {}  # by the id of the original, see `constant_like`
