@@ -23,8 +23,8 @@ def compiled(
 
     `calls` are plain functions that the function calls, to be compiled with it, each after those that it calls itself.
     With `fast`, sums may be taken in any order, which lets the compiler use vector instructions; NaN and inf stay. Of
-    the functions that it calls, this holds for `sums`. With `inline` all of these become part of it: a call that hands
-    over arrays costs as much as a sum over ten numbers.
+    the functions that it calls, this holds for `sums`. With `inline` all of these become part of it, which pays where
+    they are called for each of many short rows.
 
     What was compiled is kept in the folder that numba finds for it. Where none can be written, where the disk is full
     or a kept file is damaged, the function is compiled for this process alone.
