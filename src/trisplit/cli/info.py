@@ -73,7 +73,7 @@ def _jax_gpus() -> list[str]:
     if not entry_points(group="jax_plugins"):  # JAX computes on nothing but the processor without
         return []
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # to look is no reason to take the memory
-    import jax
+    import jax  # pyright: ignore[reportMissingImports]
 
     return [f"jax: {card.id} {card.device_kind}" for card in jax.devices() if card.platform != "cpu"]
 

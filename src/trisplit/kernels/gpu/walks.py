@@ -115,7 +115,7 @@ class Walks:
         self.best[:size, :n] = p
         problem = tables.L, tables.R, tables.S, tables.T, tables.barred
         state = self.p, self.best, self.W, self.d, self.X, self.E, self.A, self.B, self.C, self.gains, self.made
-        launch: Any = search[(size,)]
+        launch: Any = search[(size,)]  # pyright: ignore[reportIndexIssue]
         launch(
             *problem,
             *state,

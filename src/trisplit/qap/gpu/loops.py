@@ -100,7 +100,7 @@ class Resident:
         from trisplit.kernels.gpu.splitting import resident
 
         form = self.form
-        launch: Any = resident[(self.y.shape[0],)]
+        launch: Any = resident[(self.y.shape[0],)]  # pyright: ignore[reportIndexIssue]
         launch(
             *(self.y, self.A, self.B, self.A2, self.B2, self.g0, form.mu),
             *(t, len(form.mu) - 1, iterations, form.n),
@@ -180,7 +180,7 @@ class Streamed:
         from trisplit.kernels.gpu.splitting import streamed
 
         self._multiply()
-        launch: Any = streamed[(self.starts, self.blocks)]
+        launch: Any = streamed[(self.starts, self.blocks)]  # pyright: ignore[reportIndexIssue]
         launch(
             *(self.z, self.g, self.g0, self.row_shift, self.column_shift, self.row_sums, self.column_sums),
             *(self.form.mu, self.t, len(self.form.mu) - 1, self.starts, self.form.n, self.pitch // 4),
@@ -210,7 +210,7 @@ class Streamed:
         from trisplit.kernels.gpu.splitting import shifts
 
         column_sums = self.column_sums if self.blocks * self.form.n < MANY else self.column_sums.sum(0, keepdim=True)
-        launch: Any = shifts[(self.starts,)]
+        launch: Any = shifts[(self.starts,)]  # pyright: ignore[reportIndexIssue]
         launch(
             *(self.row_sums, column_sums, self.rows_y, self.columns_y, self.row_shift, self.column_shift),
             *(self.form.mu, self.t, len(self.form.mu) - 1, self.starts, self.form.n, len(column_sums)),

@@ -59,7 +59,7 @@ def auction(values: "Tensor") -> "Tensor":
         width = max(16, 1 << (n - 1).bit_length())
         assigned = torch.empty(values.shape[:2], dtype=torch.int64, device=values.device)
         warps = {16: 1, 32: 2, 64: 4}.get(width, 8)
-        launch: Any = compiled[(len(values),)]
+        launch: Any = compiled[(len(values),)]  # pyright: ignore[reportIndexIssue]
         launch(values.contiguous(), assigned, n, RAISE, ROUNDS, width=width, num_warps=warps)
         return assigned
     return plain_auction(values)
