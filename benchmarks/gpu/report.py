@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SAME = 1e-2  # relative difference from float64 after a few iterations, up to which a loop does what it should
 LIBRARIES = {"compile": "torch.compile", "torch": "torch", "jax": "JAX", "cupy": "CuPy"}
-TICKS = (1, 1.5, 2, 3, 5, 10, 20, 50, 100)
+TICKS = (0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 50, 100)
 LOOKS = {"ours": COLOURS[0], "torch.compile": COLOURS[1], "JAX": COLOURS[2], "CuPy": COLOURS[5], "torch": COLOURS[7]}
 
 
@@ -214,17 +214,18 @@ def draw_iterations(panel: "Axes", record: dict[str, Any]) -> None:
     times = {"ours": ours(found)}
     for name, of_sizes in peers(record).items():
         times[name] = {size: one["milliseconds"] for size, one in of_sizes.items() if "milliseconds" in one}
-    drawn, highest = [name for name in LOOKS if times.get(name)], 2.0
+    drawn, lowest, highest = [name for name in LOOKS if times.get(name)], 1.0, 2.0
     for k, name in enumerate(drawn):
         there = [j for j, size in enumerate(sizes) if size in times[name]]
         places = [j + 0.8 * ((k + 0.5) / len(drawn) - 0.5) for j in there]
         heights = [times[name][sizes[j]] / floor[sizes[j]] for j in there]
-        highest = max(highest, *heights, 0.0)
-        panel.bar(places, heights, 0.75 / len(drawn), color=LOOKS[name], label=name)
+        lowest, highest = min(lowest, *heights, 1.0), max(highest, *heights, 1.0)
+        # Up or down from the floor
+        panel.bar(places, [height - 1 for height in heights], 0.75 / len(drawn), 1.0, color=LOOKS[name], label=name)
     panel.axhline(1.0, color="black", linewidth=1.0)
     panel.set_yscale("log")
     panel.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
-    panel.set_ylim(0.8, 1.1 * highest)
+    panel.set_ylim(0.8 * lowest, 1.1 * highest)
     panel.minorticks_off()
     panel.set_xticks(range(len(sizes)), [f"{size}\n{floor[size]:.2g} ms" for size in sizes])
     panel.set(ylabel="time of an iteration / floor", xlabel="n x starts, and the floor")

@@ -20,7 +20,7 @@ from numpy import vdot
 Array: TypeAlias = np.ndarray
 Kept = TypeVar("Kept")  # what is handed out as it came in
 
-SHORT, MANY = 16, 1000  # entries of a row and rows for which NumPy's `vecdot` is the slower way
+SHORT, MANY = 16, 1000  # entries of a row and rows for which NumPy's `vecdot` and `max` are the slower way
 
 _namespaces: dict[type, ModuleType] = {}
 _copies: dict[int, dict[tuple, Array]] = {}  # by the id of the original, see `constant_like`
@@ -298,6 +298,8 @@ def from_numpy(values: np.ndarray, like: Array) -> Array:
 
 def is_array(value: object) -> bool:
     """Say whether `value` is an array of a known library; a number of NumPy's is none."""
+    if value is None or type(value) is np.ndarray:  # by far the most frequent ones
+        return value is not None
     return not isinstance(value, np.generic) and array_api_compat.is_array_api_obj(value)
 
 
@@ -319,11 +321,14 @@ def take_rows(x: Array, rows: Array, batch_ndim: int) -> Array:
     return xp.take(xp.reshape(x, (-1, *x.shape[batch_ndim:])), rows, axis=0)
 
 
-def put_rows(x: Array, rows: Array, values: Array, batch_ndim: int) -> Array:
-    """Return a copy of `x` in which some problems of a batch, counted through its axes, are replaced."""
+def put_rows(x: Array, rows: Array, values: Array, batch_ndim: int, *, own: bool = False) -> Array:
+    """Return a copy of `x` in which some problems of a batch, counted through its axes, are replaced.
+
+    If nobody else has `x`, which is then an `own` one, it may be changed itself.
+    """
     xp, kind = namespace(x), library(x)
     if xp is np:
-        new = x.copy()
+        new = x if own and x.flags.c_contiguous else x.copy()
         new.reshape(-1, *x.shape[batch_ndim:])[to_numpy(rows)] = values  # C order, so that this is a view
         return new
     flat = xp.reshape(x, (-1, *x.shape[batch_ndim:]))
@@ -341,12 +346,11 @@ def put_rows(x: Array, rows: Array, values: Array, batch_ndim: int) -> Array:
 
 def where_rows(mask: np.ndarray, x: Array, y: Array) -> Array:
     """Return `x` for the problems of a mask, which has the shape of the batch, and `y` for the others."""
-    if type(x) is np.ndarray and x.shape == y.shape and x.dtype == y.dtype:
+    if type(x) is np.ndarray and x.shape == y.shape and x.dtype == y.dtype and x.size > mask.size:
+        # A column that is spread over short rows is slow next to a copy of the whole.
         most, few, others = (x, y, ~mask) if 2 * np.count_nonzero(mask) > mask.size else (y, x, mask)
-        if 4 * np.count_nonzero(others) < mask.size:  # a mask of rows is slow next to a copy of the whole
-            merged = most.copy()
-            merged[others] = few[others]
-            return merged
+        rows = np.flatnonzero(others)
+        return put_rows(most, rows, take_rows(few, rows, mask.ndim), mask.ndim)
     return namespace(x).where(column(index_like(mask, x), x), x, y)
 
 

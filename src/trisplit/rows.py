@@ -79,17 +79,15 @@ class Rows:
 
     def keep(self, mask: np.ndarray, new: State, old: State | None) -> State:
         """Return y and gamma of the new state in the rows of the mask and of the old one in the others."""
-        new = State(np.broadcast_to(new.t, mask.shape), None, None, new.y, None, new.gamma)  # pyright: ignore
-        if old is None or mask.all():
-            return new
-        if not mask.any():
-            return old
-        if not unchanged(new.gamma, old.gamma):
-            new, old = (state._replace(gamma=self.steps(state)) for state in (new, old))
-        mask_of = mask.reshape(self.batch)
-        merge = lambda a, b: a if a is b or not self.has_rows(a) else where_rows(mask_of, a, b)  # noqa: E731
-        merged = new.mapped(merge, old)
-        return merged._replace(t=np.where(mask, new.t, old.t))  # pyright: ignore[reportArgumentType]
+        t, y, gamma = np.broadcast_to(new.t, mask.shape), new.y, new.gamma
+        if old is not None and not mask.all():
+            if not mask.any():
+                return old
+            rows = mask.reshape(self.batch)
+            if not unchanged(gamma, old.gamma):
+                gamma = where_rows(rows, self.steps(new), self.steps(old))  # pyright: ignore[reportArgumentType]
+            t, y = np.where(mask, t, old.t), where_rows(rows, y, old.y)
+        return State(t, None, None, y, None, gamma)  # pyright: ignore[reportArgumentType]
 
     def points(self, state: State, rows: np.ndarray) -> Array:
         """Return the points that a state stands for, of some rows, in a batch of one axis."""

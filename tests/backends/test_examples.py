@@ -1,6 +1,8 @@
 """The examples of the documentation that need PyTorch or JAX."""
 
+import doctest
 import re
+from importlib import import_module
 
 import pytest
 
@@ -19,6 +21,18 @@ def test_examples_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("trisplit.qap.gpu.batch.usable", lambda device: False)  # the interpreter of Triton is slow
     check_examples(page)
+
+
+@pytest.mark.parametrize(
+    "name", ["qap.gpu." + name for name in ("batch", "forms", "loops", "rounding", "starts", "fleet")]
+)
+def test_examples_of_docstrings_run(name, monkeypatch):
+    kinds("torch")[0].xp  # noqa: B018  import it, or skip
+    for module in ("qap.gpu.batch", "qap.gpu.rounding", "kernels.gpu.walks"):
+        monkeypatch.setattr(f"trisplit.{module}.usable", lambda device: False)  # the interpreter of Triton is slow
+    failed, tried = doctest.testmod(import_module(f"trisplit.{name}"))
+    assert tried > 0
+    assert failed == 0
 
 
 def test_there_are_such_pages():

@@ -38,12 +38,15 @@ class RefusedRows:
         """Return these problems of what the rule remembers of the whole batch."""
         return self.whole.memory_of(memory, self.rows)  # pyright: ignore[reportArgumentType]
 
-    def put_back(self, state: State, memory: tuple, own: State) -> tuple[State, tuple, Array]:
-        """Return state, memory and x - z of the whole batch with these problems as they are in `own`."""
+    def put_back(self, state: State, memory: tuple, settled: State, new_y: bool) -> tuple[State, tuple, Array]:
+        """Return state, memory and x - z of the whole batch with these problems as they are in `settled`.
+
+        `new_y` says that y was made in this iteration, as d always is, so that nobody else has it; x may be the term's.
+        """
         index, k = index_like(self.rows, state.z), self.whole.batch_ndim
-        names = ("x", "y", "gamma", "d")
-        new = {name: put_rows(getattr(state, name), index, getattr(own, name), k) for name in names}
-        memory = self.whole.joined(memory, self.rows, own.memory, new["d"])  # pyright: ignore[reportArgumentType]
+        own = {"x": False, "y": new_y, "gamma": False, "d": True}
+        new = {name: put_rows(getattr(state, name), index, getattr(settled, name), k, own=own[name]) for name in own}
+        memory = self.whole.joined(memory, self.rows, settled.memory, new["d"])  # pyright: ignore[reportArgumentType]
         return state._replace(**new, memory=memory), memory, new["d"]
 
 
@@ -55,7 +58,8 @@ def refused_rows(f: "Function", h: "Term", state: State, trial: float, rule: "St
     refused = np.flatnonzero(to_numpy(trial != state.gamma))  # pyright: ignore[reportArgumentType]
     if len(refused) > MAX_SHARE * prod(batch):
         return None
-    members = tuple(index_like(axis, state.z) for axis in np.unravel_index(refused, batch))
+    places = (refused,) if len(batch) == 1 else np.unravel_index(refused, batch)
+    members = tuple(index_like(axis, state.z) for axis in places)
     f_rows, h_rows = f.select(members), h.select(members, state.z.shape)  # pyright: ignore
     if f_rows is None or h_rows is None:
         return None

@@ -189,6 +189,7 @@ def iterate(
             f_z, u = f.unread_value_and_grad(z) if valued else (None, f.grad(z))
     else:
         z, f_z, u, trial = half
+    given = y
     while True:
         # Scaling y - z with gamma keeps (y - z) / gamma, a subgradient of g at z, so z stays prox_{gamma g}(y).
         both = None if isinstance(trial, float) else forward_of_rows(z, y, u, gamma, trial)  # pyright: ignore
@@ -209,7 +210,7 @@ def iterate(
             *halves, own_y, own_gamma = few.taken(z, f_z, u, trial, y, gamma)
             own_memory = few.memory_of(memory)
             settled, _, _ = iterate(t, few.f, g, few.h, own_y, own_gamma, few.rule, own_memory, half=Half(*halves))  # pyright: ignore
-            state, memory, d = few.put_back(state, memory, settled)
+            state, memory, d = few.put_back(state, memory, settled, y is not given)
             y = state.y
             break
     if memory is not state.memory:

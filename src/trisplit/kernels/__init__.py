@@ -12,11 +12,19 @@ from typing import Any
 PATIENCE = 0.5  # seconds of compiling after which somebody at a terminal is told why nothing happens
 
 
-def compiled(*signatures: str, calls: tuple[Callable, ...] = (), fast: bool = False) -> Callable[[Callable], Callable]:
+def compiled(
+    *signatures: str,
+    calls: tuple[Callable, ...] = (),
+    sums: tuple[Callable, ...] = (),
+    fast: bool = False,
+    inline: bool = False,
+) -> Callable[[Callable], Callable]:
     """Return a decorator: compile for these signatures at once, or without any, when a compiled caller needs it.
 
     `calls` are plain functions that the function calls, to be compiled with it, each after those that it calls itself.
-    With `fast`, sums may be taken in any order, which lets the compiler use vector instructions; NaN and inf stay.
+    With `fast`, sums may be taken in any order, which lets the compiler use vector instructions; NaN and inf stay. Of
+    the functions that it calls, this holds for `sums`. With `inline` all of these become part of it, which pays where
+    they are called for each of many short rows.
 
     What was compiled is kept in the folder that numba finds for it. Where none can be written, where the disk is full
     or a kept file is damaged, the function is compiled for this process alone.
@@ -40,15 +48,15 @@ def compiled(*signatures: str, calls: tuple[Callable, ...] = (), fast: bool = Fa
         options["fastmath"] = {"reassoc", "contract", "arcp", "nsz"} if fast else False
         if calls:
             callees: dict[str, Callable] = {}
-            for callee in calls:
+            for callee in (*sums, *calls):
                 own = FunctionType(callee.__code__, {**callee.__globals__, **callees}, callee.__name__)
-                callees[callee.__name__] = compiled()(own)
+                callees[callee.__name__] = compiled(fast=callee in sums, inline=inline)(own)
             # What is kept goes by this name and by the file of the function: a callee that changes needs another name.
-            name = f"{function.__name__}_{_digest(calls)}"
+            name = f"{function.__name__}_{_digest((*sums, *calls))}"
             function = FunctionType(function.__code__, {**function.__globals__, **callees}, name)
             function.__qualname__ = name  # numba goes by this one
         if not signatures:
-            return njit(**options)(function)
+            return njit(forceinline=inline, **options)(function)
         notice = Timer(PATIENCE, _tell, [f"trisplit: compiling `{function.__name__}` ..."])
         notice.daemon = True
         notice.start()

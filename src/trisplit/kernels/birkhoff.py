@@ -323,6 +323,7 @@ def run_iterations(
     flat, linear = state.reshape((STATES, n * n)), g0.reshape(n * n)  # for loops that need not know of rows
     y, u, d, v, h = flat[Y], flat[U], flat[D], flat[V], flat[H]
     rows, columns = vectors[ROW_SHIFTS], vectors[COLUMN_SHIFTS]
+    table = numbers.reshape((1, numbers.size))
     least = 0.0 if split == 1 else -np.inf
     place = int(scalars[PLACE])
     constant += mu / 2.0 * n
@@ -348,7 +349,7 @@ def run_iterations(
             numbers[1] += primal + dual
             if not move > 10.0 * numbers[2] * numbers[1]:
                 numbers[1] = size(z, y)
-            change_row(numbers, primal, dual, move, first, dominance)
+            change_row(table, table, 0, numbers[1], primal, dual, move, first, dominance)
         product(matrices, state[place], state[V], state[U])
         trial = numbers[0]
         if trial != gamma:

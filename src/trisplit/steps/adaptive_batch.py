@@ -108,14 +108,14 @@ class BatchAdaptive:
 
     def _propose_on_host(self, memory: BatchMemory, z: Array, y: Array, gamma: Array) -> tuple[Array, BatchMemory]:
         z_old, d, square, before, _ = memory
-        n, rule, table, steps = square.size, self.rule, np.empty(before.shape), np.empty(square.size)
-        arrays = [as_rows(array, n) for array in (z, z_old, d, y)]  # pyright: ignore[reportArgumentType]
+        n, rule, table = square.size, self.rule, np.empty(before.shape)
+        arrays = as_rows(z, n), as_rows(z_old, n), as_rows(d, n), as_rows(y, n)  # pyright: ignore[reportArgumentType]
         numbers = rule.relax, rule.change, rule.dominance
-        own = table.reshape(n, WIDTH)
         tests, changed = compiled_rows().propose_rows(
-            before.reshape(n, WIDTH), own, steps, *arrays, as_numbers(square), *numbers
+            before.reshape(n, WIDTH), table.reshape(n, WIDTH), *arrays, as_numbers(square), *numbers
         )
-        return steps.reshape(gamma.shape) if changed else gamma, BatchMemory(z_old, d, square, table, tests)
+        memory = BatchMemory(z_old, d, square, table, tests)
+        return table[..., 0].copy().reshape(gamma.shape) if changed else gamma, memory
 
     def judge(self, memory: BatchMemory, state: "State", f: "Function") -> tuple[Array, BatchMemory]:
         """Judge all steps; the table of `memory`, which `propose` made for this iteration, is changed."""
@@ -135,13 +135,13 @@ class BatchAdaptive:
         return self._steps(memory.table, state.gamma) if refused else state.gamma, memory  # pyright: ignore
 
     def _judge_on_host(self, memory: BatchMemory, state: "State", d: Array, f: "Function") -> tuple[Array, BatchMemory]:
-        table, n = memory.table.reshape(-1, WIDTH), memory.square.size
-        steps, square = np.empty(n), np.empty(n)
+        table, n = memory.table, memory.square.size
+        square = np.empty(n)
         f_z, f_x = (state.f_z, f.value(state.x)) if memory.tests else (square, square)  # else they are not looked at
         arrays = as_rows(d, n), as_rows(state.u, n), as_numbers(f_z), as_numbers(f_x)  # pyright: ignore
-        refused = compiled_rows().judge_rows(table, steps, square, *arrays)
-        memory = BatchMemory(state.z, d, square.reshape(memory.square.shape), memory.table, memory.tests)
-        return steps.reshape(state.gamma.shape) if refused else state.gamma, memory  # pyright: ignore
+        refused = compiled_rows().judge_rows(table.reshape(n, WIDTH), square, *arrays)
+        memory = BatchMemory(state.z, d, square.reshape(memory.square.shape), table, memory.tests)
+        return table[..., 0].copy().reshape(state.gamma.shape) if refused else state.gamma, memory  # pyright: ignore
 
     def memory_of(self, memory: BatchMemory, rows: np.ndarray) -> BatchMemory:
         """Return the memory of some problems, for `judge`, which needs only the table."""

@@ -125,34 +125,45 @@ def verdict(
     return min(max(0.95 * allowed / error, 0.5), 0.9) if isfinite(error) else 0.5, 0.0, 0.0, blind
 
 
-def change_row(r: np.ndarray, primal: float, dual: float, move: float, first: float, dominance: float) -> None:
-    """Replace gamma and the numbers in a row of the table by what `change` returns."""
+def change_row(
+    before: np.ndarray,
+    after: np.ndarray,
+    i: int,
+    size: float,
+    primal: float,
+    dual: float,
+    move: float,
+    first: float,
+    dominance: float,
+) -> None:
+    """Write what `change` makes of gamma and the numbers in row i of a table to that of another, or of the same one."""
     gamma, numbers = change(
         primal,
         dual,
         move,
         first,
         dominance,
-        r[0],
-        r[1],
-        r[2],
-        r[3],
-        r[4],
-        r[5],
-        r[6],
-        r[7],
-        r[8],
-        r[9],
-        r[10],
-        r[11],
-        r[12],
-        r[13],
-        r[14],
-        r[15],
-        r[16],
-        r[17],
+        before[i, 0],
+        size,
+        before[i, 2],
+        before[i, 3],
+        before[i, 4],
+        before[i, 5],
+        before[i, 6],
+        before[i, 7],
+        before[i, 8],
+        before[i, 9],
+        before[i, 10],
+        before[i, 11],
+        before[i, 12],
+        before[i, 13],
+        before[i, 14],
+        before[i, 15],
+        before[i, 16],
+        before[i, 17],
     )
-    r[0] = gamma
+    after[i, 0] = gamma
     # Written out: an index that a loop counts makes the compiler keep the numbers in memory.
-    r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9] = numbers[:9]
-    r[10], r[11], r[12], r[13], r[14], r[15], r[16], r[17] = numbers[9:]
+    after[i, 1], after[i, 2], after[i, 3], after[i, 4], after[i, 5], after[i, 6] = numbers[:6]
+    after[i, 7], after[i, 8], after[i, 9], after[i, 10], after[i, 11], after[i, 12] = numbers[6:12]
+    after[i, 13], after[i, 14], after[i, 15], after[i, 16], after[i, 17] = numbers[12:]

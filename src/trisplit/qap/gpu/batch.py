@@ -64,9 +64,9 @@ class Batch:
     >>> import numpy as np, trisplit as ts
     >>> nug12 = ts.qap.load("nug12")
     >>> f = ts.qap.Objective(nug12.A.astype(float), nug12.B.astype(float)).tangent()
-    >>> batch = Batch(f, 100, "cpu", "float64", Concavity(f.curvature()[1], 400))
+    >>> batch = Batch(f, 30, "cpu", "float64", Concavity(f.curvature()[1], 200))
     >>> batch.begin(0)
-    >>> batch.advance(400)
+    >>> batch.advance(200)
     >>> best = min(nug12.cost(p) for p in batch.permutations().numpy())
     >>> best <= 1.05 * nug12.best_known
     True

@@ -67,6 +67,7 @@ class Card:
         self.told: SimpleQueue[News] = SimpleQueue()
         self.heard: SimpleQueue[np.ndarray] = SimpleQueue()
         self.thread: Thread | None = None
+        self.settled = False  # whether all that it compiles is there
         self.name = "cpu"  # that of the GPU, once it is known to be there
 
     def begin(self) -> None:
@@ -127,11 +128,12 @@ class Card:
     def _steps(self, device: "torch.device", starts: int | None) -> Iterator[News]:
         from trisplit.qap.gpu.starts import Starts
 
-        relaxed = Starts(self.instance, device)
+        relaxed, fleet = Starts(self.instance, device), self.polish and self.instance.n <= LARGEST
         while True:
             found = self._relax(relaxed, starts)
+            self.settled = not fleet
             yield News(STARTS, tuple(found.permutations[:TOLD]), found.z, found.iterations, found.starts)
-            if self.over() or (self.polish and self.instance.n <= LARGEST):
+            if self.over() or fleet:
                 break
         del relaxed
         if not self.over():
@@ -163,6 +165,7 @@ class Card:
             while done < TELLING and not self.over():
                 fleet.round(moves)
                 wait(device)
+                self.settled = True
                 done += moves
             arrived = list(_drained(self.heard))
             if arrived:
