@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch", exc_type=ImportError)
 from tests.kinds import Kind  # noqa: E402
 from trisplit import qap  # noqa: E402
 from trisplit.errors import GPUWarning  # noqa: E402
+from trisplit.qap.episodes import load_kernels  # noqa: E402
 from trisplit.qap.gpu import card as card_module  # noqa: E402
 from trisplit.qap.gpu import fleet as fleet_module  # noqa: E402
 from trisplit.qap.gpu import starts as starts_module  # noqa: E402
@@ -44,6 +45,13 @@ def made(n, *, linear=False, sparse=False, real=False, seed=0):
 
 
 MADE = made(10)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled():
+    """What takes long is only done once."""
+    load_kernels(faces=True)
+    qap.solve(MADE, starts=1, rng=0)
 
 
 @pytest.fixture(autouse=True)
