@@ -215,12 +215,13 @@ class Portfolio:
         return starts >= FIRST_STARTS or (starts > 0 and late)
 
     def take(self, task: AnyTask, outcome: AnyOutcome) -> bool:
-        """Add what a task has found, and say whether the search is over."""
+        """Add what a task has found, and what the guest has, and say whether the search is over."""
+        over = self.take_walk(task, outcome) if isinstance(task, Walk) else self.take_start(task, outcome)
+        return (self.guest is not None and self.guest.heard()) or over
+
+    def take_start(self, task: Task, outcome: Outcome) -> bool:
+        """Add what a start or a kick has found, and say whether the search is over."""
         record, before = self.record, self.record.best
-        if isinstance(task, Walk):
-            over = self.take_walk(task, outcome)
-            return (self.guest is not None and self.guest.heard()) or over
-        assert isinstance(outcome, Outcome)
         if outcome.rounded is not None:
             self.plan.rounded.append(outcome.rounded)
         found = record.take_start(outcome, kicked=task.incumbent is not None, polish=self.polish)
