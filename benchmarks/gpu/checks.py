@@ -12,16 +12,21 @@ import trisplit as ts
 
 from .part import Bench, Part, growing, synchronize, tangent
 
-LOOPS = ("nug12", "bur26a", "sko64", "sko100a")
-TABU = ("nug12", "bur26a", "tai30a")
-AUCTION = "auction"
+LOOPS = ("nug12", "bur26a", "sko64", "sko100a", "tho150", "tai256c")
+TABU = ("nug12", "bur26a", "tai30a", "sko64", "tai80b", "sko100a", "tho150", "tai256c")
+DECIMALS = "decimals"  # an instance in float64, all of whose sums are exact
+AUCTION, AUCTIONS = "auction", (7, 30, 100, 128)  # rows
 ALLOWED = {"float64": 1e-11, "float32": 1e-4, "tf32": 3e-2}
 STARTS, ITERATIONS, MOVES = 16, 30, 100
 
 
 def cases(quick: bool) -> list[str]:
     some = 1 if quick else None
-    return [*(f"loops {name}" for name in LOOPS[:some]), AUCTION, *(f"tabu {name}" for name in TABU[:some])]
+    return [
+        *(f"loops {name}" for name in LOOPS[:some]),
+        AUCTION,
+        *(f"tabu {name}" for name in (*TABU, DECIMALS)[:some]),
+    ]
 
 
 def measure(bench: Bench, case: str) -> dict[str, Any]:
@@ -29,7 +34,7 @@ def measure(bench: Bench, case: str) -> dict[str, Any]:
     kind, _, name = case.partition(" ")
     if kind == AUCTION:
         return {"same": same_auctions(bench)}
-    instance = ts.qap.load(name)
+    instance = decimals() if name == DECIMALS else ts.qap.load(name)
     return differences(bench, instance) if kind == "loops" else {"same": same_walks(bench, instance)}
 
 
@@ -57,8 +62,18 @@ def same_auctions(bench: Bench) -> bool:
 
     from trisplit.qap.gpu.rounding import auction, plain_auction
 
-    values = torch.as_tensor(np.random.default_rng(0).uniform(-1.0, 1.0, (20, 7, 7)), device=bench.device)
-    return bool((auction(values) == plain_auction(values)).all())
+    rng = np.random.default_rng(0)
+    for n in AUCTIONS[:1] if bench.quick else AUCTIONS:
+        values = torch.as_tensor(rng.uniform(-1.0, 1.0, (20, n, n)).astype(np.float32), device=bench.device)
+        if not bool((auction(values) == plain_auction(values)).all()):
+            return False
+    return True
+
+
+def decimals() -> ts.qap.Instance:
+    """Return an instance whose numbers are no integers."""
+    A, B = (np.random.default_rng(seed).integers(0, 64, (40, 40)) / 4.0 for seed in (0, 1))
+    return ts.qap.Instance(DECIMALS, A, B)
 
 
 def same_walks(bench: Bench, instance: ts.qap.Instance) -> bool:

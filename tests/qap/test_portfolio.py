@@ -4,6 +4,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import permutations
 from multiprocessing import get_context
 from threading import Event
+from time import perf_counter, sleep
 
 import numpy as np
 import pytest
@@ -17,6 +18,11 @@ from trisplit.qap.episodes import Task
 from trisplit.verify import proven_bound
 
 TAI20A = Instance("tai20a", load("tai20a").A, load("tai20a").B)  # without known values: nothing ends a search early
+
+
+def made_small():
+    """An instance that is enumerated."""
+    return Instance("small", *np.random.default_rng(0).integers(1, 9, (2, 5, 5)))
 
 
 def least(instance):
@@ -283,6 +289,25 @@ def test_a_search_goes_on_while_code_for_faces_is_compiled(monkeypatch):
     assert res.elapsed < 1.2
     assert "kick" not in {row.member for row in res.trace}
     assert len(res.trace) > 10
+
+
+@pytest.mark.parametrize(("instance", "options"), [(TAI20A, {}), (TAI20A, {"polish": False}), (made_small(), {})])
+def test_compiling_takes_none_of_the_time(instance, options, monkeypatch):
+    """The shares of the search are those of the limit, and so is the time that is told."""
+    seconds = []
+
+    def slowly(*args, **kwargs):
+        begin = perf_counter()
+        sleep(1.0)
+        seconds.append(perf_counter() - begin)
+        return seconds[0]
+
+    monkeypatch.setattr(solver, "load_code", slowly)
+    res = solve(instance, time_limit=0.8, workers=1, rng=0, **options)
+    assert len(seconds) == 1
+    assert res.elapsed < 1.0
+    assert res.status is QAPStatus.OPTIMAL if instance is not TAI20A else res.elapsed > 0.7
+    assert all(row.seconds <= res.elapsed for row in res.trace)
 
 
 def test_what_was_found_before_joins_the_islands():

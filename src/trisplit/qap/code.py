@@ -1,43 +1,44 @@
-"""Compiled code that the first members of a search call: whether it is there, and loading it at once."""
+"""Load the compiled code that a search is going to call at once: what compiling takes is not the search's time."""
 
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 
-from trisplit.qap.episodes import Episodes
+from trisplit.qap import durations
+from trisplit.qap.episodes import Episodes, load_kernels
 from trisplit.qap.exchange_form import exchange_form
 from trisplit.qap.instance import Instance
 
-LOADING = 2.0  # seconds: what takes longer was compiled
+LOADING = 2.0  # seconds: what takes longer was compiled, not loaded
 
 
-def is_compiled() -> bool:
-    """Say whether code for the processor was compiled before, in this process or as far as numba's files tell."""
-    from numba import config
+def load_code(instance: Instance, end: float, *, polish: bool, faces: bool) -> float:
+    """Load, or compile, what a search with a time limit calls; return the seconds that compiling took.
 
-    from trisplit.kernels import birkhoff
-
-    folder = Path(config.CACHE_DIR or Path(birkhoff.__file__).parent / "__pycache__")  # pyright: ignore
-    return birkhoff.engine.cache_info().currsize > 0 or any(folder.rglob("birkhoff.run_iterations*.nbi"))
-
-
-def load_code(instance: Instance) -> float:
-    """Load, or compile, what the members on the processor call first; return the seconds that compiling took.
+    Parameters
+    ----------
+    instance : Instance
+    end : float
+        Of the search, by `time.perf_counter()`: nothing is loaded for parts that do not fit.
+    polish, faces : bool
+        As in `solve`.
 
     Examples
     --------
     >>> from trisplit import qap
-    >>> _ = load_code(qap.load("nug12"))
-    >>> load_code(qap.load("nug12"))
+    >>> nug12 = qap.load("nug12")
+    >>> _ = load_code(nug12, perf_counter() + 10.0, polish=True, faces=True)
+    >>> load_code(nug12, perf_counter() + 10.0, polish=True, faces=True)
     0.0
     """
     begin = perf_counter()
-    from trisplit.kernels import exchanges, simplex, tabu  # noqa: F401  the second is compiled by this
+    from trisplit.kernels import exchanges, simplex, tabu  # noqa: F401  the import compiles what is in `simplex`
 
     Episodes(Instance("small", np.eye(2), np.eye(2)))
-    kind = exchange_form(instance).kind
-    exchanges.engine(kind)
-    tabu.engine(kind)
+    load_kernels(faces=faces and not polish)  # with polish, they come later and beside the rest
+    if polish and durations.fits(durations.FORM + durations.FILL, instance.n, end):
+        kind = exchange_form(instance).kind
+        exchanges.engine(kind)
+        tabu.engine(kind)
     seconds = perf_counter() - begin
     return seconds if seconds > LOADING else 0.0

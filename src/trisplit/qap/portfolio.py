@@ -12,7 +12,8 @@ Without a time limit all of it depends on the seed and on numbers of iterations 
 no difference. With one, islands do not wait for each other, and those that give better permutations have more turns.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from math import inf
 from threading import Thread
@@ -100,18 +101,10 @@ class Portfolio:
         """How many rounds all islands have done."""
         return min(self.rounds, default=0)
 
-    def run(self, crew: Callable[[], Crew]) -> None:
-        """Let all members have their turns, from where the search is; `crew` is called for those of the processor."""
-        if self.guest is None:
-            with crew() as hands:
-                self.take_turns(hands)
-        else:
-            with self.guest.taking_part(self) as others:
-                if others:
-                    with crew() as hands:
-                        self.take_turns(hands)
-            if self.record.best is None:  # the GPU was not ready in time, and the others had to wait for it
-                self.match_sums(polish=False)
+    def run(self, crew: Crew) -> None:
+        """Let all members have their turns, from where the search is."""
+        with nullcontext() if self.guest is None else self.guest.taking_part(self):
+            self.take_turns(crew)
         unfinished = self.plan.starts is None or self.record.starts < self.plan.starts
         if self.record.status is None and unfinished:  # even if the last part that there was time for ended early
             self.record.status = QAPStatus.TIME_LIMIT
@@ -161,11 +154,7 @@ class Portfolio:
             task = task._replace(faces=task.faces and not self.polish)
             self.take(task, crew.run_here(task))
             return
-        self.match_sums(polish=self.polish)
-
-    def match_sums(self, *, polish: bool) -> None:
-        """Take the permutation that takes no time."""
-        found = self.record.offer(by_sums(self.record.instance), polish=polish)
+        found = self.record.offer(by_sums(self.record.instance), polish=self.polish)
         self.record.keep(found)
         self.record.add_row("sums", found.cost)
 

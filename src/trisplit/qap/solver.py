@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 
 from trisplit.errors import InputError
 from trisplit.qap import durations
-from trisplit.qap.bounds.enumeration import ROWS
 from trisplit.qap.checkpoints import Keeper
-from trisplit.qap.code import is_compiled, load_code
+from trisplit.qap.code import load_code
 from trisplit.qap.constraints import Way, constrained
 from trisplit.qap.crew import Crew, check_workers
 from trisplit.qap.fixed import Fixed
@@ -30,7 +29,6 @@ from trisplit.solve import Rng, as_generator, check_callback, check_options
 DEFAULT_STARTS = 10
 MAX_ITERATIONS, ENDLESS_ITERATIONS, SMALL_ITERATIONS = 2000, 100, 50  # of a start
 SMALL = 40  # rows
-SMALL_TABLE = 1000  # rows: more are not searched in the time of most limits
 GPU_ITERATIONS = 200  # of a start on a GPU: rounded permutations are hardly better later
 GPU_KEY = 2**31 + 2  # of seeds
 TOL = 1e-5
@@ -83,8 +81,8 @@ def solve(
         polytope; without end, only the best 15 % of them do, and about every fifth start is replaced by a kick: the
         best permutation, changed on a large face, is the next to be improved.
     time_limit : float, optional
-        In seconds. A tenth of it is for a lower bound, more if nothing better is found for long. The first search on a
-        machine compiles its code for about half a minute, which does not count.
+        In seconds. A tenth of it is for a lower bound, more if nothing better is found for long. The first search after
+        an installation compiles its code for about half a minute, which does not count.
     max_iter : int, optional
         Iterations of each start on the relaxed problem. If left out, a start ends at a relative error of 1e-5, or after
         2,000 iterations; in a search without end after 100, or 50 up to 40 rows: the rounded permutations are hardly
@@ -139,9 +137,9 @@ def solve(
     soon = None if end is None else begin + CONSTRAINTS_SHARE * (end - begin)
     instance, way = constrained(A, B, C, fixed=fixed, forbidden=forbidden, deadline=soon)
     check_size(instance)
-    if end is not None and device == "cpu" and polish and ROWS < instance.n <= SMALL_TABLE and not is_compiled():
-        compiling = load_code(instance)
-        end, time_limit = end + compiling, time_limit + compiling  # pyright: ignore[reportOptionalOperand]
+    if end is not None:
+        compiling = load_code(instance, end, polish=bool(polish), faces=bool(faces))
+        begin, end = begin + compiling, end + compiling
     deadline = None if end is None else _deadline(instance.n, end)
     point, known = _start(x0, way)
     seed, generator = as_generator(rng)
@@ -170,8 +168,8 @@ def solve(
         record.status = record.reached()
         if record.status is None:
             hands = workers if workers is None or isinstance(workers, Executor) else int(workers)
-            at_once = bool(faces and not polish)
-            portfolio.run(lambda: Crew(instance, hands, deadline, portfolio.found, faces=at_once))
+            with Crew(instance, hands, deadline, portfolio.found, faces=bool(faces and not polish)) as crew:
+                portfolio.run(crew)
     except KeyboardInterrupt:
         record.status = QAPStatus.INTERRUPTED
     status = record.end()

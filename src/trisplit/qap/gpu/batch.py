@@ -10,7 +10,7 @@ import numpy as np
 from trisplit.errors import InputError
 from trisplit.kernels.gpu import usable
 from trisplit.qap.engine import POWER, Concavity
-from trisplit.qap.gpu.device import on_chip
+from trisplit.qap.gpu.device import as_device, on_chip
 from trisplit.qap.gpu.forms import Scaled
 from trisplit.qap.gpu.loops import Loop, Plain, Resident, Streamed, unit_sums
 from trisplit.qap.gpu.rounding import permutations
@@ -88,11 +88,11 @@ class Batch:
             raise InputError(f"`precision` is unknown, got {precision!r}; choose one of {', '.join(PRECISIONS)}")
         if isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1:
             raise InputError(f"`starts` must be an integer >= 1, got {starts!r}; try 1000")
-        self.starts, self.device, self.precision = int(starts), torch.device(device), precision
+        self.starts, self.device, self.precision = int(starts), as_device(device), precision
         dtype = torch.float64 if precision == "float64" else torch.float32
         mu = np.zeros(1) if concavity is None else _growth(concavity)
         self.form = Scaled.of(tangent, mu, self.device, dtype, tf32=precision == "tf32")
-        self.n, self.t = self.form.n, 0
+        self.n, self.t, self.begun = self.form.n, 0, False
         self.loop: Loop = self._loop() if loop is None else loop(self.form, starts)
 
     def _loop(self) -> Loop:
@@ -118,12 +118,19 @@ class Batch:
             shown = " ".join(str(tuple(part) if isinstance(part, tuple) else part) for part in came)
             remedy = f"pass a tensor of shape {shape}, {g0.dtype} on {g0.device}"
             raise InputError(f"`y` must fit the batch, got {type(y).__name__} {shown}; {remedy}")
-        self.t = 0
+        self.t, self.begun = 0, True
         self.loop.begin(y)
+
+    def _require_start(self) -> None:
+        if not self.begun:
+            raise InputError("the batch has no points yet; call `begin(seed)` or `start(y)` first")
 
     def advance(self, iterations: int) -> None:
         """Do some iterations; nothing waits for the device."""
-        if iterations < 1:
+        if isinstance(iterations, bool) or not isinstance(iterations, int | np.integer) or iterations < 0:
+            raise InputError(f"`iterations` must be an integer >= 0, got {iterations!r}; try 200")
+        self._require_start()
+        if iterations == 0:
             return
         with self._products():
             self.loop.advance(self.t, iterations)
@@ -132,6 +139,7 @@ class Batch:
     @property
     def z(self) -> "Tensor":
         """Z of the next iteration: a new tensor of shape (starts, n, n)."""
+        self._require_start()
         return self.loop.y.clamp(0.0, 1.0)
 
     def permutations(self) -> "Tensor":
@@ -139,6 +147,7 @@ class Batch:
 
         Where z is 0, y tells how much a place would cost: rounded, it gives lower costs than z.
         """
+        self._require_start()
         return permutations(self.loop.y)
 
     def certify(self) -> Certified:
@@ -146,6 +155,7 @@ class Batch:
 
         With d = z - x and y+ = y - d it is (<y+, d> + sum_i max_j -d_ij) / gamma + <u, d>.
         """
+        self._require_start()
         form, y = self.form, self.loop.y
         with self._products():
             z = y.clamp(0.0, 1.0)
@@ -161,9 +171,21 @@ class Batch:
         """Let products of torch round what they multiply as the precision says, and only here."""
         import torch
 
+        if self.device.type != "cuda":
+            yield
+            return
+        matmul = torch.backends.cuda.matmul
         with _PRECISION:
-            before = torch.get_float32_matmul_precision()
-            torch.set_float32_matmul_precision("high" if self.form.tf32 and self.device.type == "cuda" else "highest")
+            try:
+                before = torch.get_float32_matmul_precision()
+            except RuntimeError:  # somebody has set it by the newer way, which does not mix with this one
+                before, matmul.fp32_precision = matmul.fp32_precision, "tf32" if self.form.tf32 else "ieee"
+                try:
+                    yield
+                finally:
+                    matmul.fp32_precision = before
+                return
+            torch.set_float32_matmul_precision("high" if self.form.tf32 else "highest")
             try:
                 yield
             finally:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from trisplit.kernels.gpu import usable
 from trisplit.qap.gpu.device import NoGPU, current, gpu, wait
 from trisplit.qap.instance import Instance
 
@@ -67,7 +68,6 @@ class Card:
         self.told: SimpleQueue[News] = SimpleQueue()
         self.heard: SimpleQueue[np.ndarray] = SimpleQueue()
         self.thread: Thread | None = None
-        self.settled = False  # whether all that it compiles is there
         self.name = "cpu"  # that of the GPU, once it is known to be there
 
     def begin(self) -> None:
@@ -128,10 +128,11 @@ class Card:
     def _steps(self, device: "torch.device", starts: int | None) -> Iterator[News]:
         from trisplit.qap.gpu.starts import Starts
 
-        relaxed, fleet = Starts(self.instance, device), self.polish and self.instance.n <= LARGEST
+        relaxed = Starts(self.instance, device)
+        # The plain twin of the fleet's kernel would be too slow on a GPU without Triton.
+        fleet = self.polish and self.instance.n <= LARGEST and (device.type != "cuda" or usable(device))
         while True:
             found = self._relax(relaxed, starts)
-            self.settled = not fleet
             yield News(STARTS, tuple(found.permutations[:TOLD]), found.z, found.iterations, found.starts)
             if self.over() or fleet:
                 break
@@ -165,7 +166,6 @@ class Card:
             while done < TELLING and not self.over():
                 fleet.round(moves)
                 wait(device)
-                self.settled = True
                 done += moves
             arrived = list(_drained(self.heard))
             if arrived:

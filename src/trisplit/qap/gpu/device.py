@@ -54,6 +54,25 @@ def gpu(device: str) -> "torch.device":
     return found
 
 
+def as_device(device: "torch.device | str") -> "torch.device":
+    """Return a device of torch that is there, or raise an `InputError`.
+
+    Examples
+    --------
+    >>> as_device("cpu")
+    device(type='cpu')
+    """
+    import torch
+
+    try:
+        found = torch.device(device)
+    except (RuntimeError, TypeError):
+        raise InputError(f"`device` is unknown to PyTorch, got {device!r}; choose 'cuda' or 'cpu'") from None
+    if found.type == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"PyTorch finds no GPU, got device {str(found)!r}; choose 'cpu'")
+    return found
+
+
 def has_driver() -> bool:
     """Say whether this machine has a driver that PyTorch may use: NVIDIA's, or AMD's."""
     for name in ("libcuda.so.1", "nvcuda.dll"):

@@ -9,7 +9,6 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Thread
 from time import sleep
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ import numpy as np
 
 from trisplit.errors import GPUWarning
 from trisplit.qap.bounds.enumeration import ROWS
-from trisplit.qap.code import is_compiled, load_code
 from trisplit.qap.episodes import Outcome
 from trisplit.qap.gpu.card import Card, News
 from trisplit.qap.record import QAPStatus
@@ -45,11 +43,8 @@ class Guest:
         self._over = False  # nobody is told of anything any more
 
     @contextmanager
-    def taking_part(self, portfolio: "Portfolio") -> Iterator[bool]:
-        """Let the GPU search while the block runs, and until the search is over if the block ends before.
-
-        Yields whether there is time for others.
-        """
+    def taking_part(self, portfolio: "Portfolio") -> Iterator[None]:
+        """Let the GPU search while the block runs, and until the search is over if the block ends before."""
         self.portfolio = portfolio
         record, endless = portfolio.record, portfolio.plan.starts is None
         if endless:
@@ -60,7 +55,7 @@ class Guest:
         if record.best is not None:
             self.tell(record.best.permutation)
         try:
-            yield not endless or self._waited_for_code()
+            yield
             # Up to so many rows all permutations have been looked at.
             while portfolio.n > ROWS and self.card.busy and record.status is None and not record.late():
                 sleep(NAP)
@@ -71,27 +66,6 @@ class Guest:
         finally:
             self.card.end()
             self.heard()
-
-    def _waited_for_code(self) -> bool:
-        """Take what the GPU finds until the others' code is there, and say whether the search goes on then.
-
-        Where that was never compiled before, which takes longer than many a search, the GPU comes first: compiling for
-        both at once would hold both up.
-        """
-        record = self.portfolio.record
-        loading = Thread(target=load_code, args=(record.instance,), name="trisplit-compiler")
-        while self.card.busy and not self.card.settled and not is_compiled():
-            sleep(NAP)
-            if self.heard() or record.late():
-                return False
-        if not self.card.busy:  # there is none: others begin as without
-            return True
-        loading.start()
-        while loading.is_alive():
-            sleep(NAP)
-            if self.heard() or record.late():
-                return False
-        return True
 
     def turns(self, count: int) -> bool:
         """With a number of starts, let the GPU have some turns now; say whether the search is over."""
