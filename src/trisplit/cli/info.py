@@ -63,7 +63,7 @@ def _asked(name: str, module: str, gpus: Callable[[], list[str]]) -> tuple[list[
 def _torch_gpus() -> list[str]:
     if version("torch").endswith("+cpu"):  # which takes seconds to import
         return []
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     cards = [torch.cuda.get_device_properties(k) for k in range(torch.cuda.device_count())]
     return [f"cuda:{k} {card.name}, {card.total_memory / 2**30:.0f} GiB" for k, card in enumerate(cards)]

@@ -74,8 +74,8 @@ class Tables:
 
     def changes(self, p: torch.Tensor, W: torch.Tensor | None = None) -> torch.Tensor:
         """Return d, of shape (size, n, n)."""
-        W, n = self.paid(p) if W is None else W, self.n
-        V = W.gather(2, p[:, None, :].expand(-1, n, -1))
+        n, paid = self.n, self.paid(p) if W is None else W
+        V = paid.gather(2, p[:, None, :].expand(-1, n, -1))
         own = V.diagonal(dim1=1, dim2=2)
         d = V + V.mT - own[:, :, None] - own[:, None, :]
         return d + self.S[:, :n] * self.T[p[:, :, None], p[:, None, :]]

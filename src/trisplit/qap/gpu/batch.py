@@ -82,7 +82,7 @@ class Batch:
         *,
         loop: type | None = None,
     ) -> None:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         if precision not in PRECISIONS:
             raise InputError(f"`precision` is unknown, got {precision!r}; choose one of {', '.join(PRECISIONS)}")
@@ -169,7 +169,7 @@ class Batch:
     @contextmanager
     def _products(self) -> Iterator[None]:
         """Let products of torch round what they multiply as the precision says, and only here."""
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         if self.device.type != "cuda":
             yield
@@ -207,7 +207,7 @@ def starting_points(n: int, starts: int, seed: int, device: "torch.device | str"
     >>> bool(torch.allclose(points.sum(1), torch.ones(16, 4, dtype=torch.float64)))
     True
     """
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     source = torch.Generator(device).manual_seed(seed)
     points = torch.randn((starts, n, n), generator=source, device=device).to(dtype)  # the same in all precisions

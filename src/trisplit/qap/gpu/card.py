@@ -142,7 +142,7 @@ class Card:
 
     def _relax(self, relaxed: "Starts", starts: int | None) -> "Rounded":
         """Do starts; if memory is short, with half as many at once."""
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         seed = int(self.seeds.integers(2**63))
         while True:
@@ -196,6 +196,6 @@ def _drained(queue: SimpleQueue) -> Iterator[Any]:
 
 
 def _name(device: "torch.device") -> str:
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)

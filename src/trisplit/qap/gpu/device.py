@@ -43,7 +43,7 @@ def gpu(device: str) -> "torch.device":
     if not has_driver():  # PyTorch would take seconds to say so
         raise NoGPU("this machine has no driver for one; check with `nvidia-smi`")
     try:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
     except (ImportError, OSError) as error:
         raise NoGPU(f"PyTorch cannot be loaded ({error}); install it anew") from None
     if not torch.cuda.is_available():
@@ -62,7 +62,7 @@ def as_device(device: "torch.device | str") -> "torch.device":
     >>> as_device("cpu")
     device(type='cpu')
     """
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     try:
         found = torch.device(device)
@@ -104,7 +104,7 @@ def device_of(*arrays: object) -> str | None:
 def gpu_names() -> list[str]:
     """Return the names of all GPUs that torch can use."""
     try:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
     except (ImportError, OSError):  # missing, or a library that it needs is
         return []
     return [torch.cuda.get_device_name(k) for k in range(torch.cuda.device_count())]
@@ -112,7 +112,7 @@ def gpu_names() -> list[str]:
 
 def on_chip(device: "torch.device") -> float:
     """Return how many bytes of memory on the chip one program may have."""
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     if device.type != "cuda":
         return inf
@@ -121,14 +121,14 @@ def on_chip(device: "torch.device") -> float:
 
 def current(device: "torch.device") -> AbstractContextManager:
     """Return a context in which a device is the current one, on which kernels are launched; a thread has its own."""
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 def wait(device: "torch.device") -> None:
     """Wait until a device has done what it was given, without keeping a core busy as its own waiting does."""
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     if device.type != "cuda":
         return

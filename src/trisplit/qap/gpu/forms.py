@@ -63,7 +63,7 @@ class Scaled:
         cls, tangent: Tangent, mu: np.ndarray, device: "torch.device | str", dtype: "torch.dtype", *, tf32: bool = False
     ) -> "Scaled":
         """Return a form on a device; `mu` is not scaled yet."""
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         largest, _ = tangent.curvature()
         gamma = 1.0 / (largest or float(np.abs(tangent.g0).max()) or 1.0)
@@ -131,7 +131,7 @@ class Scaled:
 
 
 def _is_sparse(M: "Tensor") -> bool:
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     return M.layout != torch.strided
 

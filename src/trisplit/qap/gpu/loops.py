@@ -76,7 +76,7 @@ class Resident:
     y: "Tensor"
 
     def __init__(self, form: Scaled, starts: int, *, half: bool, warps: int | None = None) -> None:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         # float16 has the 11 significant bits of TF32 at half the bytes, and the range: matrices are scaled for it.
         self.form, self.half = form, half
@@ -120,7 +120,7 @@ class Streamed:
     """
 
     def __init__(self, form: Scaled, starts: int, *, layout: tuple[int, int, int] | None = None) -> None:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         self.form, self.starts, n = form, starts, form.n
         self.pitch = -(-n // ALIGNED) * ALIGNED
@@ -166,7 +166,7 @@ class Streamed:
 
     def _captured(self) -> Any:  # noqa: ANN401
         """Do some iterations, which compiles what they need, and return as many, captured for later."""
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         for _ in range(GRAPHED):
             self._iterate(keep=False)
@@ -193,7 +193,7 @@ class Streamed:
 
     def _multiply(self) -> None:
         """Write A z B' (+ A' z B) into g."""
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         if self.form.is_sparse:
             n = self.form.n

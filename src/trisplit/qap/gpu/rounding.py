@@ -31,7 +31,7 @@ def permutations(y: "Tensor") -> "Tensor":
     >>> permutations(torch.tensor([[[0.1, 0.9], [0.8, 0.2]], [[0.6, 0.4], [0.7, 0.3]]])).tolist()
     [[1, 0], [1, 0]]
     """
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     p = y.argmax(2)
     left = torch.nonzero(~is_permutation(p))[:, 0]
@@ -42,7 +42,7 @@ def permutations(y: "Tensor") -> "Tensor":
 
 def is_permutation(p: "Tensor") -> "Tensor":
     """Say of each row of p whether it is a permutation."""
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     hit = torch.zeros_like(p).scatter_(1, p, torch.ones_like(p))
     return hit.all(1)
@@ -51,7 +51,7 @@ def is_permutation(p: "Tensor") -> "Tensor":
 def auction(values: "Tensor") -> "Tensor":
     """Return the column of each row, -1 for rows that have none after all rounds."""
     if values.shape[1] <= LARGEST and usable(values.device):
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         from trisplit.kernels.gpu.auction import auction as compiled
 
@@ -67,7 +67,7 @@ def auction(values: "Tensor") -> "Tensor":
 
 def plain_auction(values: "Tensor") -> "Tensor":
     """Return the same by operations of torch, in rounds that all matrices do together."""
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     starts, n, _ = values.shape
     if n == 1:
@@ -100,7 +100,7 @@ def _two_best(worth: "Tensor") -> tuple[tuple["Tensor", "Tensor"], "Tensor"]:
 
 def complete(assigned: "Tensor") -> "Tensor":
     """Return permutations: rows without a column get the columns that are left, in order."""
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     starts, n = assigned.shape
     open_rows = assigned < 0

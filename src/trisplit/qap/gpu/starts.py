@@ -52,7 +52,7 @@ class Starts:
     """
 
     def __init__(self, instance: Instance, device: "torch.device | str", precision: str = "tf32") -> None:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         self.instance, self.n = instance, instance.n
         self.device, self.precision = torch.device(device), precision
@@ -72,7 +72,7 @@ class Starts:
     @property
     def at_once(self) -> int:
         """How many starts are done at once."""
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         most = self.most
         if self.device.type == "cuda" and self.batch is None:
@@ -91,7 +91,7 @@ class Starts:
         over: Callable[[], bool] = lambda: False,
     ) -> Rounded:
         """Do so many starts, or as many as are done at once, until `over` says so; return the best ones."""
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         seeds = np.random.default_rng(seed)
         wanted = self.at_once if starts is None else starts
@@ -117,7 +117,7 @@ class Starts:
 
     def costs(self, p: "Tensor") -> "Tensor":
         """Return the costs of permutations, shape (starts, n), in float64."""
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         if self.A is None or self.B is None:
             return torch.tensor([float(self.instance.cost(q)) for q in p.cpu().numpy()], dtype=torch.float64)
