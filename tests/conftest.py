@@ -4,7 +4,7 @@ import os
 from zlib import crc32
 
 MANY = ("test_terms.py", "test_batches.py", "test_losses.py")
-SHARES = {"numpy": 2, "torch": 8, "jax": 16, "array_api_strict": 16, "cupy": 16}  # one of so many
+SHARES = {"numpy": 2, "torch": 12, "jax": 24, "array_api_strict": 24, "cupy": 24}  # one of so many
 
 
 def pytest_collection_modifyitems(config, items):
