@@ -71,8 +71,9 @@ def same_auctions(bench: Bench) -> bool:
 
 
 def decimals() -> ts.qap.Instance:
-    """Return an instance whose numbers are no integers."""
-    A, B = (np.random.default_rng(seed).integers(0, 64, (40, 40)) / 4.0 for seed in (0, 1))
+    """Return an instance whose numbers are no integers; the largest is a power of two, by which all are divided."""
+    A, B = (np.random.default_rng(seed).integers(0, 65, (40, 40)) / 4.0 for seed in (0, 1))
+    A[0, 1] = B[0, 1] = 16.0
     return ts.qap.Instance(DECIMALS, A, B)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PRECISIONS = ("tf32", "float32", "float64")
 # Rows of a start that stays on the chip; in float32 more take a minute to compile.
 RESIDENT = {"tf32": 128, "float32": 64, "float64": 0}
-SPREADS = (0.1, 0.3, 1.0)  # of starting points: this times N(0, 1) / n in each entry
+SPREADS = (0.01, 0.1, 1.0)  # of starting points: this times N(0, 1) / n in each entry
 _PRECISION = Lock()  # torch has one precision of products for all threads
 
 
