@@ -7,13 +7,15 @@ error.
 import os
 import threading
 from importlib.util import find_spec
+from math import inf
 from time import monotonic, sleep
 
 import pytest
 
-from tests.backends.searches import HANG, MADE
+from tests.backends.searches import HANG, MADE, made
 from tests.kinds import kinds
 from trisplit import qap
+from trisplit.qap.code import load_code
 from trisplit.qap.episodes import load_kernels
 
 # Triton kernels run on the CPU if Triton has been told so before it is first imported.
@@ -45,8 +47,10 @@ def one_thread():
 
 @pytest.fixture(scope="session")
 def loaded():
-    """What takes long is only done once."""
+    """What takes long is only done once, and not in a test that looks at the clock."""
     load_kernels(faces=True)
+    for problem in (MADE, made(10, real=True)):
+        load_code(problem, inf, polish=True, faces=True)
     qap.solve(MADE, starts=1, rng=0)
 
 
