@@ -1,5 +1,6 @@
 """Edges with named ends, as indices and weights: what graph libraries, tables and files have in common."""
 
+import re
 from collections.abc import Sequence
 from numbers import Integral, Real
 
@@ -7,6 +8,9 @@ import numpy as np
 
 from trisplit.errors import InputError
 from trisplit.qap.matrices import Matrix, as_csr
+
+_INTEGER = re.compile(r"0|-?[1-9]\d{0,17}")
+_POINT = re.compile(r"-?\d{1,16}\.\d{0,40}(?:[eE][+-]?\d{1,2})?")
 
 
 def adjacency(
@@ -85,10 +89,30 @@ def indexed(sources: list, targets: list, what: str) -> tuple[list, np.ndarray, 
             labels = list(map(int, labels))  # equal to the float, with the same hash
         place = {label: k for k, label in enumerate(_sorted(labels))}
     except TypeError as error:
-        raise InputError(f"{what} has vertex names that cannot be compared ({error}); use strings or numbers") from error
+        raise InputError(
+            f"{what} has vertex names that cannot be compared ({error}); use strings or numbers"
+        ) from error
     i = np.array([place[label] for label in sources], dtype=np.int64)
     j = np.array([place[label] for label in targets], dtype=np.int64)
     return list(place), i, j
+
+
+def whole_names(names: Sequence) -> list:
+    """Return names in a file as integers if all are written as such, as `7` or as NumPy's `7.00e+00`, else as they are.
+
+    Names such as `007` stay: they may differ from `7`.
+
+    Examples
+    --------
+    >>> whole_names(["2", "10"]), whole_names(["2", "010"]), whole_names(["2.0e+00", "1.0e+01"])
+    ([2, 10], ['2', '010'], [2, 10])
+    """
+    different = set(names)
+    if all(_INTEGER.fullmatch(name) for name in different):
+        return list(map(int, names))
+    if all(_POINT.fullmatch(name) and float(name).is_integer() for name in different):
+        return [int(float(name)) for name in names]
+    return list(names)
 
 
 def ends_and_weight(names: Sequence[str]) -> tuple[int, int, int | None]:

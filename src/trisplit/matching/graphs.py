@@ -204,10 +204,11 @@ def _from_igraph(G, what: str) -> Graph:  # noqa: ANN001
 
 def _from_pandas(table, what: str) -> Graph:  # noqa: ANN001
     rows, columns = table.index, table.columns
-    if len(rows) == len(columns) and set(rows) == set(columns):
+    same = list(map(str, rows)) == list(map(str, columns))  # a CSV file has strings above and numbers beside
+    if same or (len(rows) == len(columns) and set(rows) == set(columns)):
         if not (rows.is_unique and columns.is_unique):
             raise InputError(f"{what} has rows with the same name; give each vertex its own")
-        M = matrix_of(table[list(rows)].to_numpy(), what)
+        M = matrix_of((table if same else table[list(rows)]).to_numpy(), what)
         return Graph((M,), labels_or_none(rows.tolist()))
     labels, i, j, weights = edges_of_table(table, what)
     return labelled(labels, i, j, weights, directed=bool(table.attrs.get("directed")), what=what, listed=True)
@@ -224,7 +225,13 @@ def labelled(
     listed: bool = False,
 ) -> Graph:
     """Return the graph with edges from `labels[i]` to `labels[j]`; those of a list may have both directions."""
-    w = numbers(np.asarray(weights if len(weights) else np.zeros(0)), f"the weights of {what}")
+    try:
+        w = np.asarray(weights if len(weights) else np.zeros(0))
+    except ValueError:  # lists of different lengths
+        w = np.zeros((0, 0))
+    if w.ndim != 1:
+        raise InputError(f"{what} must have a number as weight of each edge, got a sequence; make layers of them")
+    w = numbers(w, f"the weights of {what}")
     bad = np.flatnonzero(~np.isfinite(w))
     if len(bad):
         k = bad[0]
