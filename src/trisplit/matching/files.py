@@ -25,7 +25,7 @@ _EDGES = tuple(mark + packed for mark in (".csv", ".tsv", ".txt", ".edges", ".ed
 
 
 def read_graph(path: str | PathLike[str], *, directed: bool = False) -> Graph:
-    """Return the graph in a file.
+    r"""Return the graph in a file.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def read_graph(path: str | PathLike[str], *, directed: bool = False) -> Graph:
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "friends.csv")
-    ...     _ = path.write_text("Ada,Eve\\nEve,Bob\\n")
+    ...     _ = path.write_text("Ada,Eve\nEve,Bob\n")
     ...     graph = read_graph(path)
     >>> graph.labels
     ('Ada', 'Bob', 'Eve')
@@ -70,7 +70,7 @@ def read_graph(path: str | PathLike[str], *, directed: bool = False) -> Graph:
 
 
 def read_seeds(path: str | PathLike[str], A: Graph, B: Graph) -> np.ndarray:
-    """Return the pairs of vertices that a file says to match, a vertex of A and one of B in each line.
+    r"""Return the pairs of vertices that a file says to match, a vertex of A and one of B in each line.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def read_seeds(path: str | PathLike[str], A: Graph, B: Graph) -> np.ndarray:
     >>> A, B = Graph((np.zeros((2, 2)),), ("Ada", "Eve")), Graph((np.zeros((3, 3)),))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "seeds.txt")
-    ...     _ = path.write_text("Eve 0\\nAda 2\\n")
+    ...     _ = path.write_text("Eve 0\nAda 2\n")
     ...     read_seeds(path, A, B)
     array([[1, 0],
            [0, 2]])
