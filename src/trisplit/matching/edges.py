@@ -145,7 +145,7 @@ def edges_of_table(table, what: str) -> tuple[list, np.ndarray, np.ndarray, Sequ
             raise InputError(f"{text}; drop the row or name the vertex")
     labels, i, j = indexed(table.iloc[:, source].tolist(), table.iloc[:, target].tolist(), what)
     if weight is None:
-        return labels, i, j, np.ones(len(i))
+        return labels, i, j, [1.0] * len(i)
     values = table.iloc[:, weight]
     missing = np.flatnonzero(values.isna().to_numpy())
     if len(missing):

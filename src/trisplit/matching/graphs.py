@@ -131,7 +131,7 @@ def matrix_of(A: object, what: str) -> Matrix:
     M = np.ascontiguousarray(numbers(M, what))
     if not np.isfinite(M).all():
         i, j = np.argwhere(~np.isfinite(M))[0]
-        _refuse_value(M[i, j], f"[{i}, {j}]", what)
+        _refuse_value(float(M[i, j]), f"[{i}, {j}]", what)
     return M
 
 
