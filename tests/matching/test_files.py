@@ -114,6 +114,24 @@ def test_what_is_written_is_read(name, tmp_path):
         np.testing.assert_array_equal(dense(read_graph(packed)), M)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 5), st.sampled_from(["general", "symmetric", "skew-symmetric"]), st.data())
+def test_matrix_market_agrees_with_scipy(tmp_path_factory, n, symmetry, data):
+    path = tmp_path_factory.mktemp("market") / "g.mtx"
+    A = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=n * n, max_size=n * n)), float).reshape(n, n) / 4
+    A = {"general": A, "symmetric": A + A.T, "skew-symmetric": A - A.T}[symmetry]
+    kinds = [sp.coo_array(A), A, sp.coo_array(A).astype(int), (A != 0).astype(int)]
+    for matrix in kinds:
+        scipy.io.mmwrite(path, matrix, comment="note", symmetry=None if matrix is kinds[-1] else symmetry)
+        expected = scipy.io.mmread(path)
+        np.testing.assert_array_equal(
+            dense(read_graph(path)), expected.toarray() if sp.issparse(expected) else expected
+        )
+    pattern = sp.coo_array(A != 0)
+    scipy.io.mmwrite(path, pattern, field="pattern")
+    np.testing.assert_array_equal(dense(read_graph(path)), A != 0)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from("abcde"), st.integers(1, 9)), min_size=1),
@@ -183,7 +201,7 @@ def documents():
         yield file.getvalue()
 
 
-@pytest.mark.parametrize("data", documents())
+@pytest.mark.parametrize("data", list(documents()), ids=["both", "turned", "named", "directed", "parallel", "novel"])
 def test_the_short_reader_of_graphml_agrees_with_networkx(tmp_path, monkeypatch, data):
     path = written(tmp_path, "g.graphml", data)
     one = read_graph(path)
@@ -308,17 +326,23 @@ def test_a_damaged_file_is_read_or_refused(tmp_path_factory, name, share, place,
         ("g.npz", archive(A=b"text"), "damaged"),
         ("g.npz", sparse(shape=np.array([4, 5])), "(4, 5)"),
         ("g.npz", sparse(shape=np.array([10**15, 10**15])), "memory"),
-        ("g.npz", sparse(indices=np.array([0, 1, 99, 0, 0, 0, 1, 0], np.int32)), "sound"),
-        ("g.npz", sparse(data=np.full(8, np.inf)), "g.npz"),
+        ("g.npz", sparse(indices=np.array([1, 3, 0, 1, 99, 1, 0], np.int32)), "sound"),
+        ("g.npz", sparse(data=np.full(7, np.inf)), "inf at [0, 1]"),
         ("g.npz", sparse(format=np.array(b"xyz")), "xyz"),
         ("g.npz", sparse(format=np.array(["x", "y"])), "damaged"),
         ("g.npz", archive(format=npy(np.array(b"csr")), shape=npy(np.array([4, 4]))), "damaged"),
         ("g.mtx", square_market("2 3 1", "1 1 1"), "(2, 3)"),
         ("g.mtx", square_market("2 2 9", "1 1 1"), "truncated"),
         ("g.mtx", square_market("2 2 2", "1 1 1.0000000000000"), "g.mtx"),
-        ("g.mtx", square_market("2 2 1", "3 1 1"), "g.mtx"),
+        ("g.mtx", square_market("2 2 1", "3 1 1"), "(3, 1)"),
+        ("g.mtx", square_market("2 2 1", "0 1 1"), "(0, 1)"),
+        ("g.mtx", square_market("2 2 1", "1.5 1 1"), "(1.5, 1)"),
+        ("g.mtx", square_market("2 2 1", "2 1 1", "1 1 1"), "found 2"),
+        ("g.mtx", square_market("2 2", "1 1 1"), "size"),
+        ("g.mtx", square_market("-2 -2 1", "1 1 1"), "size"),
+        ("g.mtx", square_market("2 2 1", "1 1 1\0"), "zero bytes"),
         ("g.mtx", square_market("2 2 1", "2 1 nan"), "nan at [1, 0]"),
-        ("g.mtx", square_market("2 2 1", "2 1 1 1", form="coordinate complex general"), "complex128"),
+        ("g.mtx", square_market("2 2 1", "2 1 1 1", form="coordinate complex general"), "complex"),
         ("g.mtx", square_market(f"{10**15} {10**15} 1", "1 1 1"), "memory"),
         ("g.mtx", square_market(f"{10**7} {10**7}", "1", form="array real general"), "truncated"),
         ("g.mtx", square_market("2 2 1", "2 1 x"), "g.mtx"),
