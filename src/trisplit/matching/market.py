@@ -1,7 +1,7 @@
 """Matrix Market files: a line with the kind of matrix, its size, then entries or columns.
 
 Format: https://math.nist.gov/MatrixMarket/formats.html. SciPy 1.17.1 has a reader too, which ends the whole process for
-a file with a zero byte behind a number, so that no message can be given.
+some files (a zero byte behind a number, an array without rows), so that no message can be given.
 """
 
 import io
