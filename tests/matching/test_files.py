@@ -20,13 +20,11 @@ from hypothesis import strategies as st
 
 import trisplit as ts
 from trisplit.matching import contents, graphml
-from trisplit.matching.files import read_graph, read_seeds
-from trisplit.matching.graphs import Graph, as_graph
-from trisplit.matching.memory import available_bytes
+from trisplit.matching.files import read_graph
+from trisplit.matching.graphs import as_graph
 
 M = np.array([[0, 2, 0, 1], [2, 1, 0.5, 0], [0, 0.5, 0, 0], [1, 0, 0, 0]])
 NAMES = ("Ada", "Bob", "Eve", "Joe")
-PLAIN, NAMED = Graph((np.zeros((4, 4)),)), Graph((np.zeros((4, 4)),), NAMES)
 
 
 def dense(graph):
@@ -40,9 +38,9 @@ def named():
     return nx.relabel_nodes(nx.from_numpy_array(M), dict(enumerate(NAMES)))
 
 
-def message(path, read=read_graph):
+def message(path):
     with pytest.raises(ts.InputError) as caught:
-        read(path)
+        read_graph(path)
     text = str(caught.value)
     assert "\n" not in text
     assert ";" in text, "no remedy"
@@ -397,45 +395,3 @@ def test_a_small_file_that_unpacks_to_more_than_fits(tmp_path, monkeypatch):
     monkeypatch.setattr(contents, "available_bytes", lambda: 10**6)
     for path in [*paths, tmp_path / "g.npz"]:
         assert "memory" in message(path)
-
-
-def test_memory_is_left():
-    assert 2**20 < available_bytes() < 2**63
-
-
-# ---- seeds
-
-
-def seeds(folder, text, A, B):
-    return read_seeds(written(folder, "seeds.csv", text), A, B)
-
-
-def test_seeds_are_labels_or_indices(tmp_path):
-    for text in ("Eve,3\nAda,0", "Eve 3\nAda 0", "# note\nleft\tright\nEve\t3\nAda\t0\n", "Eve,3,x\nAda,0,y"):
-        found = seeds(tmp_path, text, NAMED, PLAIN)
-        assert found.dtype == np.int64
-        assert found.tolist() == [[2, 3], [0, 0]]
-    assert seeds(tmp_path, "3 Eve", PLAIN, NAMED).tolist() == [[3, 2]]
-    assert seeds(tmp_path, "a b\n0 1", PLAIN, PLAIN).tolist() == [[0, 1]]
-    numbers = Graph((np.zeros((2, 2)),), (10, 20))
-    assert seeds(tmp_path, "20 1.0e+00", numbers, PLAIN).tolist() == [[1, 1]]
-    assert seeds(tmp_path, "1 2\n1 2\n1 3", PLAIN, PLAIN).tolist() == [[1, 2], [1, 2], [1, 3]]
-
-
-@pytest.mark.parametrize(
-    ("text", "A", "found"),
-    [
-        ("", PLAIN, "empty"),
-        ("# none", PLAIN, "comments"),
-        ("0", PLAIN, "line 1"),
-        ("0 4", PLAIN, "'4' in line 1, which `B` does not have; its vertices are 0 to 3"),
-        ("0 1\n-1 2", PLAIN, "'-1' in line 2"),
-        ("0 1\n1.5 2", PLAIN, "line 2"),
-        ("Ada 1\nMax 2", NAMED, "'Max' in line 2, which `A` does not have; its vertices are such as 'Ada'"),
-        ("0 1", Graph((np.zeros((0, 0)),)), "none"),
-        ("1 1", Graph((np.zeros((2, 2)),), (1, "1")), "several"),
-    ],
-)
-def test_bad_seeds(tmp_path, text, A, found):
-    path = written(tmp_path, "seeds.csv", text)
-    assert found in message(path, lambda path: read_seeds(path, A, PLAIN))
