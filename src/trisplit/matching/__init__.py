@@ -1,0 +1,1 @@
+"""Graph matching: which vertex of one graph is which vertex of another."""
