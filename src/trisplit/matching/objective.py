@@ -85,6 +85,15 @@ class MatchObjective:
             G += _dense(AB[:, p] @ BA.T)
         return G
 
+    def gradient_at_barycentre(self) -> np.ndarray:
+        """Return G at the matrix of entries 1/n: products of sums."""
+        G = np.zeros((self.n, self.n), self.dtype) if self.C is None else self.C.astype(self.dtype)
+        for A, B in self.layers:
+            G += np.outer(_sums(A, 1), _sums(B, 1)) / self.n + np.outer(_sums(A, 0), _sums(B, 0)) / self.n
+        for AB, BA in self.crossed:
+            G += np.outer(_sums(BA, 0), _sums(AB, 0)) / self.n + np.outer(_sums(AB, 1), _sums(BA, 1)) / self.n
+        return G
+
     def value(self, X: np.ndarray, G: np.ndarray | None = None) -> float:
         """Return f(X), by its gradient."""
         G = self.gradient(X) if G is None else G
@@ -136,6 +145,10 @@ def _right(X: np.ndarray, B: Matrix) -> np.ndarray:
 
 def _dense(M: Matrix) -> np.ndarray:
     return M.toarray() if is_sparse(M) else M  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _sums(M: Matrix, axis: int) -> np.ndarray:
+    return np.asarray(M.sum(axis=axis)).ravel()
 
 
 def _inner(X: np.ndarray, Y: np.ndarray) -> float:

@@ -74,10 +74,15 @@ def squares(f: MatchObjective) -> tuple[np.ndarray, np.ndarray]:
 
 
 def settled(f: MatchObjective, p: np.ndarray, G: np.ndarray) -> bool:
-    """Say whether nearly all vertices have no other candidate as near as the one they are matched with."""
-    D = disagreements(f, G)
-    rows = np.arange(f.n)
+    """Say whether nearly all vertices that have edges, or a prior, are nearer to their counterpart than to all others."""
+    own, nearest = own_and_nearest(disagreements(f, G), p)
+    counts = squares(f)[0] > 0
+    return bool((own < nearest)[counts].mean() >= SURE) if counts.any() else True
+
+
+def own_and_nearest(D: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what each row pays for its column, and the least that one of both would pay elsewhere; D is overwritten."""
+    rows = np.arange(len(p))
     own = D[rows, p].copy()
     D[rows, p] = np.inf
-    nearest = np.minimum(D.min(axis=1), D.min(axis=0)[p])
-    return bool((own < nearest).mean() >= SURE)
+    return own, np.minimum(D.min(axis=1), D.min(axis=0)[p])

@@ -15,8 +15,8 @@ from trisplit.errors import InputError
 from trisplit.matching.objective import MatchObjective, centred
 from trisplit.qap.matrices import Matrix, as_dense
 
-ETA = 0.5  # of GRAMPA, where a random graph has eigenvalues from -2 to 2
-SHARPNESS = 0.5  # of the start, in standard deviations of the similarity
+ETA = 0.6  # of GRAMPA, where a random graph has eigenvalues from -2 to 2
+SHARPNESS = 1.0  # of the start, in standard deviations of the similarity
 BALANCED, ROUNDS = 1e-3, 200
 NAMED = ("barycenter", "spectral", "umeyama")
 

@@ -1,0 +1,412 @@
+"""graph_match(): two graphs in, a match and how good it is out."""
+
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from trisplit.errors import InputError
+from trisplit.matching.bounds import score_bound
+from trisplit.matching.diagnostics import alignment_strength, edge_agreement, stability
+from trisplit.matching.faq import Transport
+from trisplit.matching.graphs import Graph
+from trisplit.matching.judged import RUNNERS_UP, Judged, judge, judge_sparse
+from trisplit.matching.large.api import match_large
+from trisplit.matching.memory import available_bytes, in_words
+from trisplit.matching.problem import PADDINGS, MatchingProblem, Reduced, as_problem, reduce
+from trisplit.matching.result import MatchResult
+from trisplit.matching.search import METHODS, Found, Settings, run_start
+from trisplit.qap.crew import available_cores
+from trisplit.qap.matrices import is_sparse
+from trisplit.result import Certificate
+from trisplit.solve import Rng, as_generator
+
+SPARSE = 1500  # vertices from which sparse graphs with seeds or a similarity are matched without dense matrices
+DENSE = 5000  # vertices up to which sparse graphs without either are matched with dense ones
+ARRAYS = 14  # of n x n numbers in float32 that a start has in memory at most
+PERTURBATION = 0.1  # of further starts
+
+Report = Callable[[str], None]
+
+
+class Matched(NamedTuple):
+    """What a way of matching found: vertices of B for those of A, and what it says of them."""
+
+    permutation: np.ndarray
+    judged: Judged
+    misc: list[dict]
+    certificate: Certificate | None
+    permutations: list[np.ndarray]
+    message: str
+
+
+def graph_match(
+    A: object,
+    B: object,
+    AB: object = None,
+    BA: object = None,
+    S: object = None,
+    partial_match: object = None,
+    init: np.ndarray | str | None = None,
+    init_perturbation: float = 0.0,
+    n_init: int = 1,
+    shuffle_input: bool = True,
+    maximize: bool = True,
+    padding: str = "naive",
+    n_jobs: int | None = None,
+    max_iter: int | None = None,
+    tol: float = 0.01,
+    verbose: int = 0,
+    rng: Rng = None,
+    transport: bool = False,
+    transport_regularizer: float = 100,
+    transport_tol: float = 0.05,
+    transport_max_iter: int = 1000,
+    *,
+    method: str = "tos",
+    polish: bool = True,
+    min_confidence: float = 0.0,
+) -> MatchResult:
+    """Match the vertices of two graphs so that as many edges as possible lie on edges.
+
+    maximise over matches p   sum_ij A[i,j] B[p_i,p_j] + AB[i,p_j] BA[p_i,j]  (over all layers)  +  sum_i S[i,p_i]
+
+    Arguments and the first four fields of the result are those of graspologic's function of this name.
+
+    Parameters
+    ----------
+    A, B : graphs
+        Square NumPy arrays, SciPy sparse matrices, networkx or igraph graphs, pandas edge lists (source, target and
+        perhaps weight), or lists of such: layers. Directed, weighted, with loops; their sizes may differ.
+    AB, BA : array, shape (n_A, n_B) and (n_B, n_A), optional
+        Edges from the vertices of A to those of B, and back, for bisected matching; lists of as many layers as A has.
+    S : array, shape (n_A, n_B), optional
+        How alike vertices are: a soft prior. Its scale is that of the edges' weights.
+    partial_match : array of int, shape (m, 2), or a pair of sequences, optional
+        Seeds: vertices of A and the vertices of B that they are matched with, in any order.
+    init : array of shape (k, k) or {"barycenter", "spectral", "umeyama"}, optional
+        Where to start, for the k vertices that are not seeds, those added by padding included, in ascending order. By
+        default "barycenter" for methods "faq" and "transport", else "spectral".
+    init_perturbation : float
+        How far a start is moved to a random point, from 0 to 1.
+    n_init : int
+        Number of starts. The best match is returned, and `stability` says how many starts agree with it.
+    shuffle_input : bool
+        Whether vertices are put in a random order first, so that ties are not broken by the order of the input.
+    maximize : bool
+        Whether the score is maximised; if not, minimised.
+    padding : {"naive", "adopted"}
+        For unequal sizes: vertices without edges are added, and with "adopted" a missing edge counts -1.
+    n_jobs : int, optional
+        Starts that run at the same time, -1 for all cores; the match does not depend on it.
+    max_iter : int, optional
+        Iterations of a start: 200 by default, and 30 for Frank-Wolfe.
+    tol : float
+        The length of a step per vertex at which Frank-Wolfe ends; a hundredth of it for the splitting.
+    verbose : int
+        Positive: a line for each stage on standard error.
+    rng : int, Generator or None
+    transport : bool
+        The same as `method="transport"`.
+    transport_regularizer, transport_tol, transport_max_iter : float, float, int
+        Of steps by optimal transport: the larger the first, the nearer to permutations.
+    method : {"tos", "concave", "faq", "transport"}
+        "tos": three operator splitting from a spectral start, after cheaper ways and before others (see the guide);
+        "concave": the same with a growing concave term; "faq": Frank-Wolfe from the barycentre; "transport": the same with
+        steps by optimal transport.
+    polish : bool
+        Whether pairs are exchanged at the end, up to 1,000 vertices of one layer, where the match is not settled.
+    min_confidence : float
+        Matches that are less sure are dropped, and their vertices stay unmatched.
+
+    Returns
+    -------
+    MatchResult
+
+    Examples
+    --------
+    >>> import numpy as np, trisplit as ts
+    >>> A = np.array([[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 1], [0, 0, 1, 0]])
+    >>> order = [3, 1, 0, 2]
+    >>> res = ts.matching.graph_match(A, A[np.ix_(order, order)], rng=0)
+    >>> res.score, res.indices_B[[2, 3]]
+    (8.0, array([3, 0]))
+    """
+    begin = perf_counter()
+    problem = as_problem(A, B, AB=AB, BA=BA, S=S, partial_match=partial_match, maximize=_flag(maximize, "maximize"))
+    if _flag(transport, "transport"):
+        method = "transport"
+    steps = Transport(
+        _number(transport_regularizer, "transport_regularizer", least=0.0, strict=True),
+        _number(transport_tol, "transport_tol", least=0.0, strict=True),
+        _integer(transport_max_iter, "transport_max_iter"),
+    )
+    settings = Settings(
+        _choice(method, METHODS, "method"),
+        init,
+        None if max_iter is None else _integer(max_iter, "max_iter"),
+        _number(tol, "tol", least=0.0),
+        _flag(polish, "polish"),
+        steps,
+    )
+    plan = _Plan(
+        settings,
+        _number(init_perturbation, "init_perturbation", least=0.0, most=1.0),
+        _integer(n_init, "n_init"),
+        _flag(shuffle_input, "shuffle_input"),
+        _choice(padding, PADDINGS, "padding"),
+        _jobs(n_jobs),
+        as_generator(rng)[1],
+        _say if verbose else _silent,
+    )
+    least = _number(min_confidence, "min_confidence", least=0.0, most=1.0)
+    matched = _sparse_way(problem, plan) if _is_large(problem, plan) else _dense_way(problem, plan)
+    return _result(problem, matched, settings.method, least, perf_counter() - begin)
+
+
+class _Plan(NamedTuple):
+    """How to look for the match."""
+
+    settings: Settings
+    perturbation: float
+    starts: int
+    shuffle: bool
+    padding: str
+    jobs: int
+    rng: np.random.Generator
+    report: Report
+
+
+def _is_large(problem: MatchingProblem, plan: _Plan) -> bool:
+    """Say whether nothing of n x n numbers shall be held."""
+    layers = (*problem.A.layers, *problem.B.layers)
+    fits = all(is_sparse(M) for M in layers) and not problem.AB and problem.maximize
+    plain = (
+        plan.settings.method == "tos" and plan.settings.init is None and plan.padding == "naive" and plan.starts == 1
+    )
+    if not (fits and plain and (problem.S is None or is_sparse(problem.S))):
+        return False
+    hints = len(problem.seeds) > 0 or problem.S is not None
+    return problem.n > (SPARSE if hints else DENSE) and all(M.data.min(initial=0.0) >= 0 for M in layers)  # pyright: ignore
+
+
+def _sparse_way(problem: MatchingProblem, plan: _Plan) -> Matched:
+    found = match_large(
+        problem.A.layers,  # pyright: ignore[reportArgumentType]
+        problem.B.layers,  # pyright: ignore[reportArgumentType]
+        seeds=problem.seeds,
+        similarity=problem.S,  # pyright: ignore[reportArgumentType]
+        rng=plan.rng,
+        max_iter=plan.settings.max_iter or 100,
+        progress=False if plan.report is _silent else plan.report,
+    )
+    a, b = (_squares(graph) for graph in (problem.A, problem.B))
+    judged = judge_sparse(found.witnesses, a, b, found.permutation)
+    misc = [
+        {
+            "score": found.score,
+            "n_iter": found.iterations,
+            "converged": found.converged,
+            "convex_solution": None,
+            "how": "percolation",
+        }
+    ]
+    return Matched(found.permutation, judged, misc, None, [found.permutation], "matched by common neighbours")
+
+
+def _dense_way(problem: MatchingProblem, plan: _Plan) -> Matched:
+    k = problem.n - len(problem.seeds)
+    _require_memory(k, min(plan.jobs, plan.starts), plan.report)
+    init = plan.settings.init
+    if init is not None and not isinstance(init, str):
+        init = _matrix(init, k)
+    streams = plan.rng.spawn(plan.starts)
+
+    def start(number: int) -> tuple[Reduced, Found]:
+        rng = streams[number]
+        reduced = reduce(problem, plan.padding, np.float32, rng if plan.shuffle else None)
+        own = init
+        if isinstance(own, np.ndarray):
+            place = [np.argsort(np.argsort(side)) for side in (reduced.rows, reduced.columns)]
+            own = own[np.ix_(*place)]
+        moved = plan.perturbation or (PERTURBATION if number else 0.0)
+        found = run_start(reduced.objective, plan.settings._replace(init=own), moved, rng, plan.report)
+        return reduced, found
+
+    if min(plan.jobs, plan.starts) > 1:
+        with ThreadPoolExecutor(min(plan.jobs, plan.starts)) as pool:
+            ended = list(pool.map(start, range(plan.starts)))
+    else:
+        ended = [start(number) for number in range(plan.starts)]
+    sign = 1.0 if problem.maximize else -1.0
+    permutations = [_whole(problem, reduced, found.p) for reduced, found in ended]
+    scores = [problem.score(*_pairs(problem, p)) for p in permutations]
+    best = max(range(plan.starts), key=lambda number: sign * scores[number])
+    reduced, found = ended[best]
+    confidence = np.ones(problem.n)
+    runners_up = np.full((problem.n, RUNNERS_UP), -1)
+    if k:
+        judged = judge(reduced.objective, found.p)
+        confidence[reduced.rows] = judged.confidence
+        others = np.where(judged.runners_up >= 0, reduced.columns[judged.runners_up], -1)
+        runners_up[reduced.rows] = np.where(others < problem.B.n, others, -1)
+    misc = [
+        {
+            "score": score,
+            "n_iter": one.iterations,
+            "converged": one.converged,
+            "convex_solution": None
+            if one.X is None
+            else one.X[np.ix_(np.argsort(part.rows), np.argsort(part.columns))],
+            "how": one.how,
+        }
+        for (part, one), score in zip(ended, scores, strict=True)
+    ]
+    return Matched(
+        permutations[best],
+        Judged(confidence[: problem.A.n], runners_up[: problem.A.n]),
+        misc,
+        found.certificate,
+        permutations,
+        f"found by {found.how}",
+    )
+
+
+def _whole(problem: MatchingProblem, reduced: Reduced, p: np.ndarray) -> np.ndarray:
+    """Return the match of all vertices of A, -1 for those that are matched with none of B's own."""
+    whole = np.empty(problem.n, dtype=np.int64)
+    whole[problem.seeds[:, 0]] = problem.seeds[:, 1]
+    whole[reduced.rows] = reduced.columns[p]
+    return np.where(whole < problem.B.n, whole, -1)[: problem.A.n]
+
+
+def _pairs(problem: MatchingProblem, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    indices = np.flatnonzero(p >= 0)
+    return indices, p[indices]
+
+
+def _result(problem: MatchingProblem, matched: Matched, method: str, least: float, seconds: float) -> MatchResult:
+    sure = matched.judged.confidence >= least
+    sure[problem.seeds[:, 0]] = True
+    p = np.where(sure, matched.permutation, -1)
+    indices_A, indices_B = _pairs(problem, p)
+    layers = problem.A.layers, problem.B.layers, indices_A, indices_B
+    several = len(matched.permutations) > 1
+    return MatchResult(
+        indices_A=indices_A,
+        indices_B=indices_B,
+        score=problem.score(indices_A, indices_B),
+        misc=matched.misc,
+        labels_A=_labels(problem.A, indices_A),
+        labels_B=_labels(problem.B, indices_B),
+        unmatched_A=np.setdiff1d(np.arange(problem.A.n), indices_A),
+        unmatched_B=np.setdiff1d(np.arange(problem.B.n), indices_B),
+        confidence=matched.judged.confidence[indices_A],
+        runners_up=matched.judged.runners_up[indices_A],
+        agreement=edge_agreement(*layers),
+        alignment_strength=alignment_strength(*layers),
+        stability=stability(np.array(matched.permutations), matched.permutation)[indices_A] if several else None,
+        certificate=matched.certificate,
+        bound=score_bound(problem),
+        n_A=problem.A.n,
+        n_B=problem.B.n,
+        seeds=len(problem.seeds),
+        method=method,
+        seconds=seconds,
+        message=matched.message,
+        maximize=problem.maximize,
+    )
+
+
+def _labels(graph: Graph, indices: np.ndarray) -> np.ndarray | None:
+    if graph.labels is None:
+        return None
+    labels = np.empty(len(indices), dtype=object)
+    labels[:] = [graph.labels[i] for i in indices]
+    return labels
+
+
+def _squares(graph: Graph) -> np.ndarray:
+    total = np.zeros(graph.n)
+    for M in graph.layers:
+        square = sparse.csr_array(M).power(2)
+        total += np.asarray(square.sum(axis=0)).ravel() + np.asarray(square.sum(axis=1)).ravel()
+    return total
+
+
+def _require_memory(k: int, jobs: int, report: Report) -> None:
+    """Say how much memory a search takes, and refuse one that cannot fit before anything is allocated."""
+    needed, there = 4 * ARRAYS * jobs * k**2, available_bytes()
+    if k >= SPARSE:
+        report(f"{k:,} vertices: up to {in_words(needed)} of memory for dense matrices")
+    if needed > there:
+        raise InputError(
+            f"`A` and `B` have {k:,} vertices to match, which take {in_words(needed)} of memory, got {in_words(there)}; "
+            "pass sparse graphs with seeds or a sparse similarity, whose match needs no dense matrix"
+        )
+
+
+def _matrix(init: object, k: int) -> np.ndarray:
+    try:
+        X = np.asarray(init, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"`init` must be a matrix or a name, got {type(init).__name__}; try 'barycenter'") from None
+    if X.shape != (k, k):
+        raise InputError(
+            f"`init` must have shape {(k, k)}, the vertices that are no seeds, got {X.shape}; leave out seeds"
+        )
+    if (
+        not np.isfinite(X).all()
+        or X.min(initial=0.0) < 0
+        or not all(np.allclose(X.sum(axis), 1.0, atol=1e-3) for axis in (0, 1))
+    ):
+        raise InputError(
+            "`init` must be doubly stochastic, got other sums or negative entries; scale rows and columns to 1"
+        )
+    return X
+
+
+def _jobs(n_jobs: object) -> int:
+    if n_jobs is None:
+        return 1
+    if n_jobs == -1 and not isinstance(n_jobs, bool):
+        return available_cores()
+    return _integer(n_jobs, "n_jobs")
+
+
+def _integer(value: object, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(f"`{name}` must be an integer >= 1, got {value!r}; try 1")
+    return int(value)
+
+
+def _number(value: object, name: str, *, least: float, most: float = np.inf, strict: bool = False) -> float:
+    fits = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not fits or not (least < value if strict else least <= value) or not value <= most or value == np.inf:  # pyright: ignore
+        wanted = f"{'>' if strict else '>='} {least:g}" + (f" and <= {most:g}" if most < np.inf else "")
+        raise InputError(f"`{name}` must be a number {wanted}, got {value!r}; leave it out for the default")
+    return float(value)  # pyright: ignore[reportArgumentType]
+
+
+def _flag(value: object, name: str) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"`{name}` must be True or False, got {value!r}; pass one of them")
+    return bool(value)
+
+
+def _choice(value: object, choices: tuple[str, ...], name: str) -> str:
+    if value not in choices:
+        raise InputError(f"`{name}` is unknown, got {value!r}; choose one of {', '.join(choices)}")
+    return value  # pyright: ignore[reportReturnType]
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _silent(text: str) -> None:
+    pass

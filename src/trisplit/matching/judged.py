@@ -1,0 +1,78 @@
+"""How sure each pair of a match is, and which vertices come next.
+
+Given the rest of the match, a pair (i, l) disagrees by d = a_i + b_l - G[i,l]: the squared difference of their
+neighbourhoods, less what similarity says. A pair with d_own whose best alternative, for i or for l, has d_next is sure to
+
+    (d_next - d_own) / (d_next + d_own)     from 0 (a tie, or worse) to 1 (nothing disagrees).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from trisplit.matching.objective import MatchObjective
+from trisplit.matching.rounding import disagreements, own_and_nearest
+
+RUNNERS_UP = 3
+
+
+class Judged(NamedTuple):
+    """For each vertex of A: how sure its match is, and the vertices of B that come next, -1 for none."""
+
+    confidence: np.ndarray
+    runners_up: np.ndarray
+
+
+def judge(f: MatchObjective, p: np.ndarray) -> Judged:
+    """Judge a match of the reduced problem.
+
+    Examples
+    --------
+    >>> A = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> judge(MatchObjective(((A, A),), (), None), np.arange(3)).confidence.tolist()
+    [0.0, 0.0, 1.0]
+    """
+    D = disagreements(f, f.gradient_at(p))
+    D -= min(float(D.min(initial=0.0)), 0.0)  # similarity may outweigh all edges
+    own, nearest = own_and_nearest(D, p)
+    k = min(RUNNERS_UP, f.n - 1)
+    order = np.argpartition(D, max(k - 1, 0), axis=1)[:, :k]
+    order = np.take_along_axis(order, np.argsort(np.take_along_axis(D, order, axis=1), axis=1, kind="stable"), axis=1)
+    runners_up = np.full((f.n, RUNNERS_UP), -1)
+    runners_up[:, :k] = order
+    return Judged(sureness(own, nearest), runners_up)
+
+
+def judge_sparse(W: csr_array, a: np.ndarray, b: np.ndarray, p: np.ndarray) -> Judged:
+    """Judge a match of sparse graphs by the pairs that have common matched neighbours; p is -1 where there is none.
+
+    `W` holds half the gradient at these pairs, `a` and `b` sums of squares of each vertex.
+    """
+    rows = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
+    D = a[rows] + b[W.indices] - 2 * W.data
+    mine = W.indices == p[rows]
+    matched = p >= 0
+    own = np.where(matched, a + b[p], np.inf)
+    own[rows[mine]] = D[mine]
+    # A pair that is not in W has nothing in common, and so at least the squares of one of both.
+    by_row, by_column = a + b.min(initial=np.inf), b + a.min(initial=np.inf)
+    np.minimum.at(by_row, rows[~mine], D[~mine])
+    np.minimum.at(by_column, W.indices[~mine], D[~mine])
+    nearest = np.minimum(by_row, by_column[p])
+    confidence = np.where(matched, sureness(np.where(matched, own, 1.0), nearest), 0.0)
+    runners_up = np.full((len(p), RUNNERS_UP), -1)
+    others = np.flatnonzero(~mine)
+    others = others[np.lexsort((D[others], rows[others]))]
+    place = np.arange(len(others)) - np.searchsorted(rows[others], rows[others])
+    first = place < RUNNERS_UP
+    runners_up[rows[others[first]], place[first]] = W.indices[others[first]]
+    return Judged(confidence, runners_up)
+
+
+def sureness(own: np.ndarray, nearest: np.ndarray) -> np.ndarray:
+    """Return how far ahead each pair is, from 0 to 1; 1 if there is no alternative."""
+    with np.errstate(invalid="ignore"):
+        share = (nearest - own) / (nearest + own)
+    share = np.where(np.isinf(nearest), 1.0, np.where(nearest + own > 0, share, 0.0))
+    return np.clip(share, 0.0, 1.0).astype(float)

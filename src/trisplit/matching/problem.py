@@ -1,0 +1,219 @@
+"""Two graphs to be matched, with what is known of the match: validated, seeds taken out, sizes made equal.
+
+With seeds s -> t, rows r of A and columns c of B that are free, the score of a match is a constant plus that of the
+free part, with the linear term
+
+    C = A[r,s] B[c,t]' + A[s,r]' B[t,c] + AB[r,t] BA[c,s]' + BA[t,r]' AB[s,c] + S[r,c].
+
+Graphs of unequal size are filled up with vertices that have no edges. "adopted" padding first turns weights w into
+2 w - 1, so that a missing edge speaks against a match more than an added vertex does.
+
+References: D. E. Fishkind et al., Seeded graph matching, Pattern Recognition 87 (2019).
+B. D. Pedigo et al., Bisected graph matching improves automated pairing of bilaterally homologous neurons (2023).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from trisplit.errors import InputError
+from trisplit.matching.graphs import Graph, as_graph
+from trisplit.matching.objective import MatchObjective
+from trisplit.qap.fixed import in_range
+from trisplit.qap.matrices import Matrix, as_dense, is_sparse
+
+PADDINGS = ("naive", "adopted")
+
+
+@dataclass(frozen=True, eq=False)
+class MatchingProblem:
+    """What is given: two graphs, what joins them, and seeds.
+
+    Attributes
+    ----------
+    A, B : Graph
+    AB, BA : tuple of matrices
+        None or one for each layer.
+    S : matrix or None
+    seeds : array of int, shape (m, 2), sorted by the first column
+    maximize : bool
+    """
+
+    A: Graph
+    B: Graph
+    AB: tuple[Matrix, ...]
+    BA: tuple[Matrix, ...]
+    S: Matrix | None
+    seeds: np.ndarray
+    maximize: bool = True
+
+    @property
+    def n(self) -> int:
+        """The number of vertices of the larger graph."""
+        return max(self.A.n, self.B.n)
+
+    def score(self, indices_A: np.ndarray, indices_B: np.ndarray) -> float:
+        """Return the score of a match, over the vertices that it matches, in the numbers that were given."""
+        total = 0.0
+        for A, B in zip(self.A.layers, self.B.layers, strict=True):
+            total += _sum_of_products(_block(A, indices_A, indices_A), _block(B, indices_B, indices_B))
+        for AB, BA in zip(self.AB, self.BA, strict=True):
+            total += _sum_of_products(_block(AB, indices_A, indices_B), _block(BA, indices_B, indices_A))
+        if self.S is not None:
+            total += float(np.asarray(self.S[indices_A, indices_B]).sum())
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """The problem of the free vertices: `rows` of A and `columns` of B, which may be beyond the graph's own."""
+
+    objective: MatchObjective
+    rows: np.ndarray
+    columns: np.ndarray
+
+
+def as_problem(
+    A: object,
+    B: object,
+    *,
+    AB: object = None,
+    BA: object = None,
+    S: object = None,
+    partial_match: object = None,
+    maximize: bool = True,
+) -> MatchingProblem:
+    """Return what was given in one form, or raise an `InputError` that names the argument."""
+    first, second = as_graph(A, "A"), as_graph(B, "B")
+    if len(first.layers) != len(second.layers):
+        layers = len(first.layers), len(second.layers)
+        raise InputError(
+            f"`A` and `B` must have as many layers, got {layers[0]} and {layers[1]}; pass lists of one length"
+        )
+    shape = first.n, second.n
+    if (AB is None) != (BA is None):
+        given, missing = ("AB", "BA") if BA is None else ("BA", "AB")
+        raise InputError(f"`{given}` needs `{missing}` beside it, got None; pass both, or neither")
+    crossed = [
+        _rectangles(value, name, size, len(first.layers))
+        for value, name, size in ((AB, "AB", shape), (BA, "BA", shape[::-1]))
+    ]
+    similarity = None if S is None else _rectangles(S, "S", shape, 1)[0]
+    seeds = as_seeds(partial_match, shape)
+    return MatchingProblem(first, second, crossed[0], crossed[1], similarity, seeds, maximize)
+
+
+def as_seeds(partial_match: object, shape: tuple[int, int]) -> np.ndarray:
+    """Return seeds as an (m, 2) array in ascending order; pairs that are listed twice count once."""
+    if partial_match is None:
+        return np.empty((0, 2), dtype=np.int64)
+    value = partial_match
+    if isinstance(value, tuple) and len(value) == 2:
+        sides = [np.asarray(side) for side in value]
+        if any(side.ndim != 1 for side in sides) or len(sides[0]) != len(sides[1]):
+            lengths = " and ".join(str(np.shape(side)) for side in sides)
+            raise InputError(f"`partial_match` must have as many vertices of A as of B, got {lengths}; pair them up")
+        value = np.stack(sides, axis=1) if len(sides[0]) else np.empty((0, 2), dtype=np.int64)
+    pairs = np.unique(in_range(value, shape, name="partial_match"), axis=0)  # pyright: ignore[reportArgumentType]
+    for side, name in enumerate("AB"):
+        vertices, counts = np.unique(pairs[:, side], return_counts=True)
+        if len(pairs) and counts.max() > 1:
+            twice = vertices[counts.argmax()]
+            partners = ", ".join(map(str, pairs[pairs[:, side] == twice, 1 - side][:3]))
+            raise InputError(
+                f"`partial_match` contradicts itself: vertex {twice} of {name} is matched with {partners}; keep one pair"
+            )
+    return pairs
+
+
+def reduce(problem: MatchingProblem, padding: str, dtype: type, rng: np.random.Generator | None) -> Reduced:
+    """Take out the seeds and fill up the smaller graph; with `rng`, in a random order of the vertices."""
+    n, seeds = problem.n, problem.seeds
+    rows, columns = (np.setdiff1d(np.arange(n), seeds[:, side]) for side in (0, 1))
+    if rng is not None:
+        rows, columns = rng.permutation(rows), rng.permutation(columns)
+    sign = 1.0 if problem.maximize else -1.0
+    adopted = padding == "adopted" and problem.A.n != problem.B.n
+    layers, crossed, C = [], [], None
+
+    def parts(M: Matrix, ends: Sequence[np.ndarray], seeded: Sequence[np.ndarray], sign: float = 1.0) -> list[Matrix]:
+        """Return M for free and free, free and seeded, seeded and free vertices."""
+        M = _filled(M, n, adopted)
+        choice = (ends[0], ends[1]), (ends[0], seeded[1]), (seeded[0], ends[1])
+        return [_typed(sign * _block(M, i, j), dtype) for i, j in choice]
+
+    s, t = seeds.T
+    for A, B in zip(problem.A.layers, problem.B.layers, strict=True):
+        A_rr, A_rs, A_sr = parts(A, (rows, rows), (s, s), sign)
+        B_cc, B_ct, B_tc = parts(B, (columns, columns), (t, t))
+        layers.append((A_rr, B_cc))
+        C = _plus(C, [A_rs @ B_ct.T, A_sr.T @ B_tc] if len(seeds) else [])
+    for AB, BA in zip(problem.AB, problem.BA, strict=True):
+        AB_rc, AB_rt, AB_sc = parts(AB, (rows, columns), (s, t), sign)
+        BA_cr, BA_cs, BA_tr = parts(BA, (columns, rows), (t, s))
+        crossed.append((AB_rc, BA_cr))
+        C = _plus(C, [AB_rt @ BA_cs.T, BA_tr.T @ AB_sc] if len(seeds) else [])
+    if problem.S is not None:
+        C = _plus(C, [_typed(sign * _block(_filled(problem.S, n, False), rows, columns), dtype)])
+    return Reduced(MatchObjective(tuple(layers), tuple(crossed), C), rows, columns)
+
+
+def _plus(C: np.ndarray | None, terms: list[Matrix]) -> np.ndarray | None:
+    for term in terms:
+        C = as_dense(term) if C is None else C + as_dense(term)
+    return C
+
+
+def _filled(M: Matrix, n: int, adopted: bool) -> Matrix:
+    """Return M with zeros up to n rows and columns."""
+    if M.shape == (n, n):
+        return 2.0 * as_dense(M) - 1.0 if adopted else M
+    if is_sparse(M) and not adopted:
+        entries = sparse.coo_array(M)
+        return sparse.csr_array((entries.data, (entries.row, entries.col)), shape=(n, n))  # pyright: ignore
+    filled = np.zeros((n, n))
+    filled[: M.shape[0], : M.shape[1]] = 2.0 * as_dense(M) - 1.0 if adopted else as_dense(M)
+    return filled
+
+
+def _block(M: Matrix, rows: np.ndarray, columns: np.ndarray) -> Matrix:
+    return M[rows][:, columns] if is_sparse(M) else M[np.ix_(rows, columns)]
+
+
+def _typed(M: Matrix, dtype: type) -> Matrix:
+    return M.astype(dtype)
+
+
+def _sum_of_products(X: Matrix, Y: Matrix) -> float:
+    if is_sparse(X) or is_sparse(Y):
+        return float((sparse.csr_array(X) * sparse.csr_array(Y)).sum())
+    return float(np.vdot(X, Y))
+
+
+def _rectangles(value: object, name: str, shape: tuple[int, int], layers: int) -> tuple[Matrix, ...]:
+    """Return matrices of that shape, one for each layer."""
+    if value is None:
+        return ()
+    several = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 3)
+    matrices = list(value) if several else [value]  # pyright: ignore[reportArgumentType]
+    if len(matrices) != layers:
+        raise InputError(
+            f"`{name}` must have {layers} layer{'s' * (layers > 1)}, got {len(matrices)}; pass as many as A has"
+        )
+    return tuple(_rectangle(matrix, name, shape) for matrix in matrices)
+
+
+def _rectangle(value: object, name: str, shape: tuple[int, int]) -> Matrix:
+    try:
+        M = sparse.csr_array(value, dtype=float) if is_sparse(value) else np.asarray(value, dtype=float)  # pyright: ignore
+    except (TypeError, ValueError):
+        raise InputError(
+            f"`{name}` must be a matrix of real numbers, got {type(value).__name__}; pass an array"
+        ) from None
+    if M.shape != shape:
+        raise InputError(f"`{name}` must have shape {shape}, vertices of both graphs, got {M.shape}; check its axes")
+    if not np.isfinite(M.data if is_sparse(M) else M).all():
+        raise InputError(f"`{name}` must be finite, got NaN or infinite entries; replace them, by 0 for instance")
+    return M

@@ -1,0 +1,114 @@
+"""One start: from the reduced problem to a match, by the method that was asked for.
+
+The default, "tos", tries what is cheap first and ends with the first match that is settled (`rounding.settled`):
+
+1. what seeds and similarities say of each pair, refined;
+2. the splitting from a spectral start;
+3. Frank-Wolfe from the barycentre, and exchanges of pairs from the best match so far.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from trisplit.matching.faq import Transport, frank_wolfe
+from trisplit.matching.objective import MatchObjective
+from trisplit.matching.relaxed import ITERATIONS, Attempt, splitting
+from trisplit.matching.rounding import Refined, best_assignment, refine
+from trisplit.matching.starts import perturbed, starting_point
+from trisplit.qap.instance import Instance
+from trisplit.qap.matrices import as_dense
+from trisplit.qap.rounding import swap_descent
+from trisplit.result import Certificate
+
+METHODS = ("tos", "concave", "faq", "transport")
+FAQ_ITERATIONS = 30
+EXCHANGED = 1000  # vertices up to which pairs are exchanged at the end
+
+
+class Settings(NamedTuple):
+    """What every start is told."""
+
+    method: str = "tos"
+    init: "np.ndarray | str | None" = None
+    max_iter: int | None = None
+    tol: float = 0.01
+    polish: bool = True
+    transport: Transport = Transport()
+
+
+class Found(NamedTuple):
+    """The match of one start in the reduced problem."""
+
+    p: np.ndarray
+    score: float
+    iterations: int
+    converged: bool
+    X: np.ndarray | None
+    certificate: Certificate | None
+    how: str
+
+
+def run_start(
+    f: MatchObjective, settings: Settings, perturbation: float, rng: np.random.Generator, report: Callable[[str], None]
+) -> Found:
+    """Look for a match from one start."""
+    if f.n == 0:
+        return Found(np.empty(0, dtype=np.int64), 0.0, 0, True, None, None, "nothing to match")
+    if settings.method == "tos" and settings.init is None and perturbation == 0.0:
+        return _in_turn(f, settings, report)
+    default = "barycenter" if settings.method in ("faq", "transport") else "spectral"
+    X = perturbed(starting_point(f, default if settings.init is None else settings.init), perturbation, rng)
+    attempt = _method(f, X, settings)
+    report(f"{settings.method}: score {attempt.best.score:g} after {attempt.iterations} iterations")
+    return _polished(f, attempt.best, attempt, settings, settings.method)
+
+
+def _in_turn(f: MatchObjective, settings: Settings, report: Callable[[str], None]) -> Found:
+    best: Refined | None = None
+    if f.C is not None:
+        best = refine(f, best_assignment(f.gradient_at_barycentre()))
+        report(f"by seeds and similarity: score {best.score:g} after {best.rounds} rounds")
+        if best.settled:
+            return Found(best.p, best.score, best.rounds, True, None, None, "seeds and similarity")
+    attempt = _method(f, starting_point(f, "spectral"), settings)
+    report(f"splitting: score {attempt.best.score:g} after {attempt.iterations} iterations")
+    best = _better(best, attempt.best)
+    if attempt.best.settled:
+        return _polished(f, best, attempt, settings._replace(polish=False), "splitting")
+    flat = starting_point(f, "barycenter")
+    other = frank_wolfe(f, flat, max_iter=settings.max_iter or FAQ_ITERATIONS, tol=settings.tol)
+    report(f"Frank-Wolfe: score {other.best.score:g} after {other.iterations} iterations")
+    how = "Frank-Wolfe" if other.best.score > best.score else "splitting"
+    return _polished(f, _better(best, other.best), attempt, settings, how)
+
+
+def _method(f: MatchObjective, X: np.ndarray, settings: Settings) -> Attempt:
+    if settings.method in ("faq", "transport"):
+        steps = settings.transport if settings.method == "transport" else None
+        return frank_wolfe(f, X, max_iter=settings.max_iter or FAQ_ITERATIONS, tol=settings.tol, transport=steps)
+    concave = settings.method == "concave"
+    return splitting(f, X, max_iter=settings.max_iter or ITERATIONS, tol=settings.tol, concave=concave)
+
+
+def _better(one: Refined | None, other: Refined) -> Refined:
+    return other if one is None or other.score > one.score else one
+
+
+def _polished(f: MatchObjective, best: Refined, attempt: Attempt, settings: Settings, how: str) -> Found:
+    p, score = best.p, best.score
+    if settings.polish and f.n <= EXCHANGED and len(f.layers) == 1 and not f.crossed:
+        p = swap_descent(_instance(f), p)
+        score = f.value_at(p)
+    return Found(p, score, attempt.iterations, attempt.converged, attempt.X, attempt.certificate, how)
+
+
+def _instance(f: MatchObjective) -> Instance:
+    """Return the problem as one of least cost, in integers where it is one of integers."""
+    ((A, B),) = f.layers
+    matrices = [-as_dense(A).astype(float), as_dense(B).astype(float)]
+    matrices += [] if f.C is None else [-f.C.astype(float)]
+    if all((M == np.rint(M)).all() and np.abs(M).max(initial=0.0) < 2**24 for M in matrices):
+        matrices = [M.astype(np.int64) for M in matrices]
+    return Instance("match", matrices[0], matrices[1], C=matrices[2] if len(matrices) == 3 else None)
