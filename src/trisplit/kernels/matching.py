@@ -1,0 +1,138 @@
+"""Matching of sparse graphs: common neighbours of pairs, greedy choice among pairs, and products on a pattern of pairs.
+
+Graphs are rows of a sparse matrix: `starts`, `columns` and `values` are those of `scipy.sparse.csr_array`. Candidate
+pairs (i, l) of a vertex i of A and a vertex l of B are the entries of such a matrix as well.
+
+No n x n array is held: a row of a product is gathered in a vector of length n, of which only what was touched is read
+and cleared. Sums are in double precision and in a fixed order.
+"""
+
+import numpy as np
+
+from trisplit.kernels import compiled
+
+FIXED = -2  # of `partner`: not to be matched
+
+
+@compiled()
+def sift_down(keys: np.ndarray, items: np.ndarray, size: int, at: int) -> None:
+    """Restore the heap, least key first and of equal keys the largest item, below an entry that has grown."""
+    key, item = keys[at], items[at]
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        other = child + 1
+        if other < size and (
+            keys[other] < keys[child] or (keys[other] == keys[child] and items[other] > items[child])
+        ):
+            child = other
+        if keys[child] > key or (keys[child] == key and items[child] <= item):
+            break
+        keys[at], items[at] = keys[child], items[child]
+        at = child
+    keys[at], items[at] = key, item
+
+
+@compiled(
+    "i8(i8[::1],i4[::1],f8[::1],i8[::1],i8[::1],i4[::1],f8[::1],i8[::1],i4[::1],f8[::1],f8[::1],f8[::1],b1[::1],"
+    "b1[::1],f8,i8[::1],i4[::1],f8[::1],f8[::1])"
+)
+def common_neighbours(
+    A_starts: np.ndarray,
+    A_columns: np.ndarray,
+    A_values: np.ndarray,
+    place: np.ndarray,
+    B_starts: np.ndarray,
+    B_columns: np.ndarray,
+    B_values: np.ndarray,
+    S_starts: np.ndarray,
+    S_columns: np.ndarray,
+    S_values: np.ndarray,
+    a: np.ndarray,
+    b: np.ndarray,
+    free_A: np.ndarray,
+    free_B: np.ndarray,
+    least: float,
+    starts: np.ndarray,
+    columns: np.ndarray,
+    counts: np.ndarray,
+    keys: np.ndarray,
+) -> int:
+    """Write the best pairs (i, l) of each free row, with W[i,l] >= least, W = A[:, M] B[place[M], :] + S; return their number.
+
+    Best are those with the largest W[i,l] - a[i] - b[l]; there are as many as `columns` has places for each row. Row i
+    begins at starts[i] in what is written, with l in ascending order.
+    """
+    n, m, k = free_A.size, free_B.size, columns.size // max(free_A.size, 1)
+    W, touched = np.zeros(m), np.zeros(m, np.bool_)
+    found, heap, items = np.empty(m, np.int64), np.empty(k), np.empty(k, np.int64)
+    total = 0
+    for i in range(n):
+        starts[i] = total
+        if not free_A[i]:
+            continue
+        count = 0
+        for e in range(A_starts[i], A_starts[i + 1]):
+            row = place[A_columns[e]]
+            if row < 0:
+                continue
+            for s in range(B_starts[row], B_starts[row + 1]):
+                l = B_columns[s]
+                if free_B[l]:
+                    if not touched[l]:
+                        touched[l] = True
+                        found[count] = l
+                        count += 1
+                    W[l] += A_values[e] * B_values[s]
+        for s in range(S_starts[i], S_starts[i + 1]):
+            l = S_columns[s]
+            if free_B[l]:
+                if not touched[l]:
+                    touched[l] = True
+                    found[count] = l
+                    count += 1
+                W[l] += S_values[s]
+        size = 0
+        for f in range(count):
+            l = found[f]
+            if W[l] >= least:
+                key = W[l] - b[l]
+                if size < k:  # fill, then make it a heap
+                    heap[size], items[size] = key, l
+                    size += 1
+                    if size == k:
+                        for at in range(k // 2 - 1, -1, -1):
+                            sift_down(heap, items, k, at)
+                elif key > heap[0] or (key == heap[0] and l < items[0]):
+                    heap[0], items[0] = key, l
+                    sift_down(heap, items, k, 0)
+        chosen = np.sort(items[:size])
+        for f in range(size):
+            l = chosen[f]
+            columns[total], counts[total], keys[total] = l, W[l], W[l] - a[i] - b[l]
+            total += 1
+        for f in range(count):
+            W[found[f]], touched[found[f]] = 0.0, False
+    starts[n] = total
+    return total
+
+
+@compiled("i8(i8[::1],i8[::1],i4[::1],f8[::1],f8,i8[::1],i8[::1])")
+def take_greedily(
+    order: np.ndarray,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    counts: np.ndarray,
+    least: float,
+    partner: np.ndarray,
+    owner: np.ndarray,
+) -> int:
+    """Match the pairs in this order whose count is at least `least` and whose vertices are free; return how many."""
+    taken = 0
+    for e in order:
+        i, l = rows[e], columns[e]
+        if counts[e] >= least and partner[i] == -1 and owner[l] == -1:
+            partner[i], owner[l] = l, i
+            taken += 1
+    return taken
