@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 
 from trisplit.matching.large.channels import Channels, arrays
 
-SHARE = 0.1  # of the unmatched neighbours
+SHARE = 0.2  # how much an edge without counterpart counts against a pair
 KEPT = 24  # pairs of a vertex that take part in a round
 
 
