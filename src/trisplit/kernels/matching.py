@@ -10,8 +10,7 @@ and cleared. Sums are in double precision and in a fixed order.
 import numpy as np
 
 from trisplit.kernels import compiled
-
-FIXED = -2  # of `partner`: not to be matched
+from trisplit.kernels.simplex import project_line
 
 
 @compiled()
@@ -136,3 +135,60 @@ def take_greedily(
             partner[i], owner[l] = l, i
             taken += 1
     return taken
+
+
+@compiled("void(i8[::1],i4[::1],f8[::1],i8[::1],i4[::1],f4[::1],i8[::1],i4[::1],f8[::1],f8[::1])")
+def add_product(
+    A_starts: np.ndarray,
+    A_columns: np.ndarray,
+    A_values: np.ndarray,
+    starts: np.ndarray,
+    columns: np.ndarray,
+    X: np.ndarray,
+    B_starts: np.ndarray,
+    B_columns: np.ndarray,
+    B_values: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add (A X B')[i,l] to `out` for the pairs (i, l) of the pattern, on which X lives."""
+    m = B_starts.size - 1
+    row, touched, found = np.zeros(m), np.zeros(m, np.bool_), np.empty(m, np.int64)  # a row of A X
+    for i in range(starts.size - 1):
+        count = 0
+        if starts[i] == starts[i + 1]:
+            continue
+        for e in range(A_starts[i], A_starts[i + 1]):
+            j, weight = A_columns[e], A_values[e]
+            for s in range(starts[j], starts[j + 1]):
+                x = X[s]
+                if x != 0:
+                    l = columns[s]
+                    if not touched[l]:
+                        touched[l] = True
+                        found[count] = l
+                        count += 1
+                    row[l] += weight * x
+        for s in range(starts[i], starts[i + 1]):
+            l, total = columns[s], 0.0
+            for e in range(B_starts[l], B_starts[l + 1]):
+                total += B_values[e] * row[B_columns[e]]
+            out[s] += total
+        for f in range(count):
+            row[found[f]], touched[found[f]] = 0.0, False
+
+
+@compiled("void(i8[::1],i8[::1],f4[::1],i8,f4[::1])")
+def project_groups(starts: np.ndarray, entries: np.ndarray, y: np.ndarray, kind: int, out: np.ndarray) -> None:
+    """Project the entries of each group, y[entries[starts[i]:starts[i+1]]], onto the simplex or the solid simplex."""
+    longest = 0
+    for i in range(starts.size - 1):
+        longest = max(longest, starts[i + 1] - starts[i])
+    line, work = np.empty(longest, y.dtype), np.empty(longest + 1)
+    for i in range(starts.size - 1):
+        first, size = starts[i], starts[i + 1] - starts[i]
+        for s in range(size):
+            line[s] = y[entries[first + s]]
+        if size > 0:
+            project_line(line[:size], 1.0, kind, work, line[:size])
+        for s in range(size):
+            out[entries[first + s]] = line[s]
