@@ -22,9 +22,7 @@ def sift_down(keys: np.ndarray, items: np.ndarray, size: int, at: int) -> None:
         if child >= size:
             break
         other = child + 1
-        if other < size and (
-            keys[other] < keys[child] or (keys[other] == keys[child] and items[other] > items[child])
-        ):
+        if other < size and (keys[other] < keys[child] or (keys[other] == keys[child] and items[other] > items[child])):
             child = other
         if keys[child] > key or (keys[child] == key and items[child] <= item):
             break

@@ -26,7 +26,9 @@ def from_witnesses(graphs: Channels, partner: np.ndarray, fixed: np.ndarray, kep
     """Return the best pairs by witnesses of each vertex of either graph, the match itself and the seeds."""
     least = graphs.unit * (1 - 1e-9)
     W, _ = witnesses(graphs, partner, fixed=fixed, least=least, kept=kept)
-    back, _ = witnesses(graphs.turned(), inverse(partner, graphs.n_B), fixed=inverse(fixed, graphs.n_B), least=least, kept=kept)
+    back, _ = witnesses(
+        graphs.turned(), inverse(partner, graphs.n_B), fixed=inverse(fixed, graphs.n_B), least=least, kept=kept
+    )
     return join(W, csr_array(back.T), pairs_of(partner, W.shape), fixed=fixed)
 
 

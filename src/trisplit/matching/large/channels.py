@@ -109,4 +109,8 @@ def indexed(M: csr_array) -> csr_array:
 
 def arrays(M: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return starts, columns and values as the kernels take them."""
-    return M.indptr.astype(np.int64, copy=False), M.indices.astype(np.int32, copy=False), M.data.astype(np.float64, copy=False)
+    return (
+        M.indptr.astype(np.int64, copy=False),
+        M.indices.astype(np.int32, copy=False),
+        M.data.astype(np.float64, copy=False),
+    )
