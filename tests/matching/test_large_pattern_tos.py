@@ -1,4 +1,4 @@
-"""Splitting on a pattern, iterate by iterate, against trisplit's own on dense matrices that are zero off the pattern."""
+"""Splitting on a pattern, iterate by iterate, against trisplit's own on dense matrices that are zero off it."""
 
 import numpy as np
 import pytest

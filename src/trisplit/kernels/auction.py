@@ -4,7 +4,7 @@
 
 Rows bid for columns; prices q >= 0 and profits u keep, up to eps, the conditions of the dual problem
 
-    u_i + q_l >= a[i,l] - eps,   u_i >= alone - eps,   u_i + q_l = a[i,l] for matched pairs,   q_l = 0 for unmatched l,
+    u_i + q_l >= a[i,v] - eps,   u_i >= alone - eps,   u_i + q_l = a[i,v] for matched pairs,   q_l = 0 for unmatched v,
 
 so that the match is within (number of rows) * eps of the best one. Prices of the round before with a larger eps make
 the next one short, but may leave unmatched columns with a price: these then bid for rows, with falling prices.
@@ -51,15 +51,15 @@ def rows_bid(
         if first < 0 or best < alone:
             u[i] = alone
             continue
-        l = columns[first]
-        loser = owner[l]
+        v = columns[first]
+        loser = owner[v]
         if loser >= 0:
             partner[loser] = -1
             waiting[count] = loser
             count += 1
-        partner[i], owner[l] = l, i
-        q[l] += best - second + eps
-        u[i] = a[first] - q[l]
+        partner[i], owner[v] = v, i
+        q[v] += best - second + eps
+        u[i] = a[first] - q[v]
 
 
 @compiled("void(i8[::1],i4[::1],f8[::1],f8,i8[::1],i8[::1],f8[::1],f8[::1])")
@@ -77,15 +77,15 @@ def columns_bid(
     m = owner.size
     waiting = np.empty(m, np.int64)
     count = 0
-    for l in range(m - 1, -1, -1):
-        if owner[l] < 0 and q[l] > 0:
-            waiting[count] = l
+    for v in range(m - 1, -1, -1):
+        if owner[v] < 0 and q[v] > 0:
+            waiting[count] = v
             count += 1
     while count > 0:
         count -= 1
-        l = waiting[count]
+        v = waiting[count]
         best, first, second = -np.inf, -1, 0.0
-        for e in range(starts[l], starts[l + 1]):
+        for e in range(starts[v], starts[v + 1]):
             value = a[e] - u[rows[e]]
             if value > best:
                 second = max(second, best)
@@ -93,7 +93,7 @@ def columns_bid(
             elif value > second:
                 second = value
         if first < 0 or best <= eps:
-            q[l] = 0.0
+            q[v] = 0.0
             continue
         i = rows[first]
         left = partner[i]
@@ -102,6 +102,6 @@ def columns_bid(
             if q[left] > 0:
                 waiting[count] = left
                 count += 1
-        partner[i], owner[l] = l, i
-        q[l] = max(second - eps, 0.0)
-        u[i] = a[first] - q[l]
+        partner[i], owner[v] = v, i
+        q[v] = max(second - eps, 0.0)
+        u[i] = a[first] - q[v]

@@ -1,7 +1,7 @@
 """Matching of sparse graphs: common neighbours of pairs, greedy choice among pairs, and products on a pattern of pairs.
 
 Graphs are rows of a sparse matrix: `starts`, `columns` and `values` are those of `scipy.sparse.csr_array`. Candidate
-pairs (i, l) of a vertex i of A and a vertex l of B are the entries of such a matrix as well.
+pairs (i, v) of a vertex i of A and a vertex v of B are the entries of such a matrix as well.
 
 No n x n array is held: a row of a product is gathered in a vector of length n, of which only what was touched is read
 and cleared. Sums are in double precision and in a fixed order.
@@ -56,10 +56,10 @@ def common_neighbours(
     counts: np.ndarray,
     keys: np.ndarray,
 ) -> int:
-    """Write the best pairs (i, l) of each free row, with W[i,l] >= least, W = A[:, M] B[place[M], :] + S; return their number.
+    """Write the best pairs (i, v) of each free row with W[i,v] >= least, W = A[:, M] B[place[M], :] + S.
 
-    Best are those with the largest W[i,l] - a[i] - b[l]; there are as many as `columns` has places for each row. Row i
-    begins at starts[i] in what is written, with l in ascending order.
+    Best are those with the largest W[i,v] - a[i] - b[v]; there are as many as `columns` has places for each row. Row i
+    begins at starts[i] in what is written, with v in ascending order. The number of pairs is returned.
     """
     n, m, k = free_A.size, free_B.size, columns.size // max(free_A.size, 1)
     W, touched = np.zeros(m), np.zeros(m, np.bool_)
@@ -75,39 +75,39 @@ def common_neighbours(
             if row < 0:
                 continue
             for s in range(B_starts[row], B_starts[row + 1]):
-                l = B_columns[s]
-                if free_B[l]:
-                    if not touched[l]:
-                        touched[l] = True
-                        found[count] = l
+                v = B_columns[s]
+                if free_B[v]:
+                    if not touched[v]:
+                        touched[v] = True
+                        found[count] = v
                         count += 1
-                    W[l] += A_values[e] * B_values[s]
+                    W[v] += A_values[e] * B_values[s]
         for s in range(S_starts[i], S_starts[i + 1]):
-            l = S_columns[s]
-            if free_B[l]:
-                if not touched[l]:
-                    touched[l] = True
-                    found[count] = l
+            v = S_columns[s]
+            if free_B[v]:
+                if not touched[v]:
+                    touched[v] = True
+                    found[count] = v
                     count += 1
-                W[l] += S_values[s]
+                W[v] += S_values[s]
         size = 0
         for f in range(count):
-            l = found[f]
-            if W[l] >= least:
-                key = W[l] - b[l]
+            v = found[f]
+            if W[v] >= least:
+                key = W[v] - b[v]
                 if size < k:  # fill, then make it a heap
-                    heap[size], items[size] = key, l
+                    heap[size], items[size] = key, v
                     size += 1
                     if size == k:
                         for at in range(k // 2 - 1, -1, -1):
                             sift_down(heap, items, k, at)
-                elif key > heap[0] or (key == heap[0] and l < items[0]):
-                    heap[0], items[0] = key, l
+                elif key > heap[0] or (key == heap[0] and v < items[0]):
+                    heap[0], items[0] = key, v
                     sift_down(heap, items, k, 0)
         chosen = np.sort(items[:size])
         for f in range(size):
-            l = chosen[f]
-            columns[total], counts[total], keys[total] = l, W[l], W[l] - a[i] - b[l]
+            v = chosen[f]
+            columns[total], counts[total], keys[total] = v, W[v], W[v] - a[i] - b[v]
             total += 1
         for f in range(count):
             W[found[f]], touched[found[f]] = 0.0, False
@@ -128,9 +128,9 @@ def take_greedily(
     """Match the pairs in this order whose count is at least `least` and whose vertices are free; return how many."""
     taken = 0
     for e in order:
-        i, l = rows[e], columns[e]
-        if counts[e] >= least and partner[i] == -1 and owner[l] == -1:
-            partner[i], owner[l] = l, i
+        i, v = rows[e], columns[e]
+        if counts[e] >= least and partner[i] == -1 and owner[v] == -1:
+            partner[i], owner[v] = v, i
             taken += 1
     return taken
 
@@ -148,7 +148,7 @@ def add_product(
     B_values: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Add (A X B')[i,l] to `out` for the pairs (i, l) of the pattern, on which X lives."""
+    """Add (A X B')[i,v] to `out` for the pairs (i, v) of the pattern, on which X lives."""
     m = B_starts.size - 1
     row, touched, found = np.zeros(m), np.zeros(m, np.bool_), np.empty(m, np.int64)  # a row of A X
     for i in range(starts.size - 1):
@@ -160,15 +160,15 @@ def add_product(
             for s in range(starts[j], starts[j + 1]):
                 x = X[s]
                 if x != 0:
-                    l = columns[s]
-                    if not touched[l]:
-                        touched[l] = True
-                        found[count] = l
+                    v = columns[s]
+                    if not touched[v]:
+                        touched[v] = True
+                        found[count] = v
                         count += 1
-                    row[l] += weight * x
+                    row[v] += weight * x
         for s in range(starts[i], starts[i + 1]):
-            l, total = columns[s], 0.0
-            for e in range(B_starts[l], B_starts[l + 1]):
+            v, total = columns[s], 0.0
+            for e in range(B_starts[v], B_starts[v + 1]):
                 total += B_values[e] * row[B_columns[e]]
             out[s] += total
         for f in range(count):

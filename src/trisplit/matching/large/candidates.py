@@ -3,13 +3,14 @@
 They come from witnesses (see `percolation`), from a similarity, or from the spectra of the graphs. With the leading
 eigenvalues and eigenvectors (a_i, u_i) of A and (b_j, v_j) of B,
 
-    sum over i, j of  u_i u_i' 1 1' v_j v_j' / ((a_i - b_j)^2 + eta^2),
+    K(A, B) = sum over i, j of  u_i u_i' 1 1' v_j v_j' / ((a_i - b_j)^2 + eta^2),
 
-is that of GRAMPA, restricted to leading eigenvectors; it does not depend on their signs. It has low rank, so rows of it
-are computed in blocks and only their largest entries are kept.
+is the similarity of GRAMPA, restricted to leading eigenvectors; it does not depend on their signs. It is a positive
+kernel: divided by the roots of the diagonals of K(A, A) and K(B, B) it compares directions, else hubs would be the
+best partners of all. It has low rank, so rows of it are computed in blocks and only their largest entries are kept.
 
-Z. Fan, C. Mao, Y. Wu, J. Xu (2020), Spectral graph matching and regularized quadratic relaxations: algorithm and theory,
-ICML.
+Z. Fan, C. Mao, Y. Wu, J. Xu (2020), Spectral graph matching and regularized quadratic relaxations: algorithm and
+theory, ICML.
 """
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy.sparse import csr_array, diags_array
 from trisplit.matching.large.channels import Channels, Layers, indexed
 from trisplit.matching.large.percolation import witnesses
 
-RANK, ETA = 60, 0.2  # eigenvectors, and eta in units of the spread of the eigenvalues
+RANK, ETA = 200, 0.1  # eigenvectors, and eta in units of the deviation of the eigenvalues
 BLOCK = 2**22  # entries of the similarity that are held at a time
 
 
@@ -47,10 +48,11 @@ def spectral(A: Layers, B: Layers, fixed: np.ndarray, kept: int, rng: np.random.
     n_A, n_B = A[0].shape[0], B[0].shape[0]
     if a.size == 0 or b.size == 0:
         return join(csr_array((n_A, n_B)), fixed=fixed)
-    eta = ETA * max(float(np.ptp(a)), float(np.ptp(b)), 1e-12)
-    core = u.sum(axis=0)[:, None] * v.sum(axis=0) / ((a[:, None] - b) ** 2 + eta**2)
-    left = u @ core
-    return join(_best_products(left, v, kept), csr_array(_best_products(v, left, kept).T), fixed=fixed)
+    eta = ETA * max(float(a.std()), float(b.std()), 1e-12)
+    u, v = u * u.sum(axis=0), v * v.sum(axis=0)
+    left = _directions(u, a, eta) @ _cauchy(a, b, eta)
+    right = _directions(v, b, eta)
+    return join(_best_products(left, right, kept), csr_array(_best_products(right, left, kept).T), fixed=fixed)
 
 
 def join(*patterns: csr_array, fixed: np.ndarray) -> csr_array:
@@ -99,6 +101,16 @@ def _best_products(left: np.ndarray, right: np.ndarray, kept: int) -> csr_array:
         at = np.argpartition(block, m - kept, axis=1)[:, m - kept :]
         columns[first : first + step], values[first : first + step] = at, np.take_along_axis(block, at, axis=1)
     return csr_array((values.ravel(), (np.repeat(np.arange(n), kept), columns.ravel())), shape=(n, m))
+
+
+def _cauchy(a: np.ndarray, b: np.ndarray, eta: float) -> np.ndarray:
+    return eta**2 / ((a[:, None] - b) ** 2 + eta**2)
+
+
+def _directions(u: np.ndarray, a: np.ndarray, eta: float) -> np.ndarray:
+    """Return the rows of u, each divided by its length in the kernel; an isolated vertex has none and stays 0."""
+    lengths = np.sqrt(np.maximum(((u @ _cauchy(a, a, eta)) * u).sum(axis=1), 0))
+    return u / np.where(lengths > 1e-12, lengths, np.inf)[:, None]
 
 
 def _spectrum(layers: Layers, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

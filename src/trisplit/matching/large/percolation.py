@@ -14,8 +14,8 @@ so that of two pairs with as many witnesses that one wins which leaves fewer nei
 but the seeds is matched anew, errors of early rounds go away as witnesses become many. Pairs need two witnesses; when
 that brings no more pairs, one is enough.
 
-L. Yartseva and M. Grossglauser (2013), On the performance of percolation graph matching, COSN. E. Kazemi, S. H. Hassani,
-M. Grossglauser (2015), Growing a graph matching from a handful of seeds, Proceedings of the VLDB Endowment 8.
+L. Yartseva and M. Grossglauser (2013), On the performance of percolation graph matching, COSN. E. Kazemi, S. H.
+Hassani, M. Grossglauser (2015), Growing a graph matching from a handful of seeds, Proceedings of the VLDB Endowment 8.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ KEPT = 24  # pairs of a vertex that take part in a round
 
 
 class Percolation(NamedTuple):
-    """The match that seeds have grown to: `partner` (-1 where there is none), rounds, and whether it is a fixed point."""
+    """The match that seeds have grown to, -1 where there is no partner; rounds; whether it is a fixed point."""
 
     partner: np.ndarray
     rounds: int
