@@ -1,1 +1,1 @@
-"""Graph matching."""
+"""Graph matching: which vertex of one graph is which vertex of another."""

@@ -85,7 +85,9 @@ def indexed(sources: list, targets: list, what: str) -> tuple[list, np.ndarray, 
             labels = list(map(int, labels))  # equal to the float, with the same hash
         place = {label: k for k, label in enumerate(_sorted(labels))}
     except TypeError as error:
-        raise InputError(f"{what} has vertex names that cannot be compared ({error}); use strings or numbers") from error
+        raise InputError(
+            f"{what} has vertex names that cannot be compared ({error}); use strings or numbers"
+        ) from error
     i = np.array([place[label] for label in sources], dtype=np.int64)
     j = np.array([place[label] for label in targets], dtype=np.int64)
     return list(place), i, j
