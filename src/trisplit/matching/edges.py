@@ -1,5 +1,6 @@
 """Edges with named ends, as indices and weights: what graph libraries, tables and files have in common."""
 
+import re
 from collections.abc import Sequence
 from numbers import Integral, Real
 
@@ -7,6 +8,9 @@ import numpy as np
 
 from trisplit.errors import InputError
 from trisplit.qap.matrices import Matrix, as_csr
+
+_INTEGER = re.compile(r"0|-?[1-9]\d{0,17}")
+_POINT = re.compile(r"-?\d{1,16}\.\d{0,40}(?:[eE][+-]?\d{1,2})?")
 
 
 def adjacency(
@@ -93,6 +97,24 @@ def indexed(sources: list, targets: list, what: str) -> tuple[list, np.ndarray, 
     return list(place), i, j
 
 
+def whole_names(names: Sequence) -> list:
+    """Return names in a file as integers if all are written as such, as `7` or as NumPy's `7.00e+00`, else as they are.
+
+    Names such as `007` stay: they may differ from `7`.
+
+    Examples
+    --------
+    >>> whole_names(["2", "10"]), whole_names(["2", "010"]), whole_names(["2.0e+00", "1.0e+01"])
+    ([2, 10], ['2', '010'], [2, 10])
+    """
+    different = set(names)
+    if all(_INTEGER.fullmatch(name) for name in different):
+        return list(map(int, names))
+    if all(_POINT.fullmatch(name) and float(name).is_integer() for name in different):
+        return [int(float(name)) for name in names]
+    return list(names)
+
+
 def ends_and_weight(names: Sequence[str]) -> tuple[int, int, int | None]:
     """Return the columns of source, target and weight, by their names, else by their order.
 
@@ -123,7 +145,7 @@ def edges_of_table(table, what: str) -> tuple[list, np.ndarray, np.ndarray, Sequ
             raise InputError(f"{text}; drop the row or name the vertex")
     labels, i, j = indexed(table.iloc[:, source].tolist(), table.iloc[:, target].tolist(), what)
     if weight is None:
-        return labels, i, j, np.ones(len(i))
+        return labels, i, j, [1.0] * len(i)
     values = table.iloc[:, weight]
     missing = np.flatnonzero(values.isna().to_numpy())
     if len(missing):

@@ -7,16 +7,13 @@ networkx, igraph and pandas are recognised by the names of their classes: nothin
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from trisplit.errors import InputError
 from trisplit.matching.edges import adjacency, edges_of_table, labels_or_none, numbers
-from trisplit.qap.matrices import as_csr, is_sparse
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from trisplit.qap.matrices import Matrix, as_csr, is_sparse
 
 _KINDS = "an array, a matrix of scipy.sparse, a graph of networkx or igraph, a DataFrame, or a list of such layers"
 
@@ -40,13 +37,13 @@ class Graph:
     (2, 1, None)
     """
 
-    layers: "tuple[np.ndarray | csr_array, ...]"
+    layers: tuple[Matrix, ...]
     labels: tuple | None = None
 
     @property
     def n(self) -> int:
         """The number of vertices."""
-        return self.layers[0].shape[0]  # pyright: ignore
+        return self.layers[0].shape[0]
 
 
 def as_graph(A: object, name: str) -> Graph:
@@ -116,7 +113,7 @@ def _has_names(A: object) -> bool:
 # ---- matrices
 
 
-def matrix_of(A: object, what: str) -> "np.ndarray | csr_array":
+def matrix_of(A: object, what: str) -> Matrix:
     """Return `A` as a square, finite matrix in float64, sparse if it came so."""
     if isinstance(A, str | bytes) or hasattr(A, "__fspath__"):
         raise InputError(f"{what} must be a graph, got {type(A).__name__}; read a file by `read_graph`")
@@ -134,11 +131,11 @@ def matrix_of(A: object, what: str) -> "np.ndarray | csr_array":
     M = np.ascontiguousarray(numbers(M, what))
     if not np.isfinite(M).all():
         i, j = np.argwhere(~np.isfinite(M))[0]
-        _refuse_value(M[i, j], f"[{i}, {j}]", what)
+        _refuse_value(float(M[i, j]), f"[{i}, {j}]", what)
     return M
 
 
-def _sparse(A: object, what: str) -> "csr_array":
+def _sparse(A: object, what: str) -> Matrix:
     shape = A.shape  # pyright: ignore[reportAttributeAccessIssue]
     _check_square(shape, what)
     if A.dtype.kind not in "biuf":  # pyright: ignore[reportAttributeAccessIssue]
@@ -153,9 +150,9 @@ def _sparse(A: object, what: str) -> "csr_array":
     return checked_csr(M, what)
 
 
-def checked_csr(M: np.ndarray, what: str) -> "csr_array":
+def checked_csr(M: np.ndarray, what: str) -> Matrix:
     """Return a csr array with indices as narrow as they can be, after a look at its values."""
-    csr: csr_array = M  # pyright: ignore
+    csr: Any = M  # of scipy.sparse
     bad = np.flatnonzero(~np.isfinite(csr.data))
     if len(bad):
         i = int(np.searchsorted(csr.indptr, bad[0], side="right")) - 1
@@ -204,10 +201,11 @@ def _from_igraph(G, what: str) -> Graph:  # noqa: ANN001
 
 def _from_pandas(table, what: str) -> Graph:  # noqa: ANN001
     rows, columns = table.index, table.columns
-    if len(rows) == len(columns) and set(rows) == set(columns):
+    same = list(map(str, rows)) == list(map(str, columns))  # a CSV file has strings above and numbers beside
+    if same or (len(rows) == len(columns) and set(rows) == set(columns)):
         if not (rows.is_unique and columns.is_unique):
             raise InputError(f"{what} has rows with the same name; give each vertex its own")
-        M = matrix_of(table[list(rows)].to_numpy(), what)
+        M = matrix_of((table if same else table[list(rows)]).to_numpy(), what)
         return Graph((M,), labels_or_none(rows.tolist()))
     labels, i, j, weights = edges_of_table(table, what)
     return labelled(labels, i, j, weights, directed=bool(table.attrs.get("directed")), what=what, listed=True)
@@ -224,11 +222,17 @@ def labelled(
     listed: bool = False,
 ) -> Graph:
     """Return the graph with edges from `labels[i]` to `labels[j]`; those of a list may have both directions."""
-    w = numbers(np.asarray(weights if len(weights) else np.zeros(0)), f"the weights of {what}")
+    try:
+        w = np.asarray(weights if len(weights) else np.zeros(0))
+    except ValueError:  # lists of different lengths
+        w = np.zeros((0, 0))
+    if w.ndim != 1:
+        raise InputError(f"{what} must have a number as weight of each edge, got a sequence; make layers of them")
+    w = numbers(w, f"the weights of {what}")
     bad = np.flatnonzero(~np.isfinite(w))
     if len(bad):
-        k = bad[0]
-        _refuse_value(w[k], f"the edge from {labels[i[k]]!r} to {labels[j[k]]!r}", what)
+        k = int(bad[0])
+        _refuse_value(float(w[k]), f"the edge from {labels[int(i[k])]!r} to {labels[int(j[k])]!r}", what)
     M = adjacency(len(labels), i, j, w, directed=directed, listed=listed)
     return Graph((checked_csr(M, what),), labels_or_none(labels))
 
@@ -277,7 +281,7 @@ def _ascending(labels: Sequence) -> bool:
         return False
 
 
-def _embedded(M: "np.ndarray | csr_array", where: np.ndarray, n: int) -> "np.ndarray | csr_array":
+def _embedded(M: Matrix, where: np.ndarray, n: int) -> Matrix:
     """Return the n x n matrix with M in the rows and columns `where`."""
     if is_sparse(M):
         coo = M.tocoo()  # pyright: ignore[reportAttributeAccessIssue]
