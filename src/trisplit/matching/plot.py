@@ -46,9 +46,9 @@ def plot_match(
     """Draw the matched vertices of two graphs: the matrix of A, that of B as matched, and where they agree.
 
     In the third panel edges of A alone are blue, those of B alone orange, and those of both grey; of weights that
-    differ the smaller is common. Graphs with more vertices than `cells` are drawn as mean weights of blocks, which for sparse
-    graphs takes the time of a pass over the edges; there the three mix, and what both have is green. Layers add up,
-    weights count by their size.
+    differ the smaller is common. Graphs with more vertices than `cells` are drawn as mean weights of blocks, which
+    for sparse graphs takes the time of a pass over the edges; there the three mix, and what both have is green.
+    Layers add up, weights count by their size.
 
     Parameters
     ----------
