@@ -110,7 +110,7 @@ def test_it_prints_the_match_as_a_whole_and_the_least_sure(found, files, capsys)
     assert said["matched"] == str(N)
     assert float(said["score"]) == (A * B[np.ix_(p, p)]).sum()
     assert 0 < float(said["alignment strength"].split()[0]) < 1
-    assert "standard deviations from random matches" in said["alignment strength"]
+    assert "standard deviations above random matches" in said["alignment strength"]
     assert re.match(r"0\.\d+ on average, 0\.\d+ at least", said["agreement"])
     least = re.search(rf"\W{N - 1}\W+{p[-1]}\W+0\.250\W+([\d.]+|–)\W+{(p[-1] + 1) % N}\b", out)
     assert least is not None

@@ -107,8 +107,10 @@ def _strength(asked: Asked, result: MatchResult) -> str:
     if isnan(result.alignment_strength):
         return "undefined: all matches agree alike"
     above = chance(asked.A.layers, asked.B.layers, result.indices_A, result.indices_B)
-    compared = "" if isnan(above) else f" ({above:.1f} standard deviations from random matches)"
-    return f"{result.alignment_strength:.4f}{compared}"
+    if isnan(above):
+        return f"{result.alignment_strength:.4f}"
+    side = "above" if above >= 0 else "below"
+    return f"{result.alignment_strength:.4f} ({abs(above):.1f} standard deviations {side} random matches)"
 
 
 def least_sure(asked: Asked, result: MatchResult, count: int) -> list[list[str]]:

@@ -37,7 +37,9 @@ def write_report(path: Path, asked: Asked, result: MatchResult) -> None:
 
 
 def _answer(asked: Asked, result: MatchResult) -> Iterator[Block]:
-    yield Table("The match as a whole", ["", "value"], [*facts(asked, result), ("seed", str(asked.seed))])
+    yield Table(
+        "The match as a whole", ["", "value"], [*facts(asked, result), ("seed", str(asked.seed))], numeric=False
+    )
     yield Text(
         "Alignment strength is 1 for the same graph twice and 0 on average over random matches. Agreement is the share "
         "of a vertex's edges that have their counterpart, by weight. Confidence tells how far a match is ahead of the "
