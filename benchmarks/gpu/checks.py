@@ -17,7 +17,7 @@ TABU = ("nug12", "bur26a", "tai30a", "sko64", "tai80b", "sko100a", "tho150", "ta
 DECIMALS = "decimals"  # an instance in float64, all of whose sums are exact
 AUCTION, AUCTIONS = "auction", (7, 30, 100, 128)  # rows
 ALLOWED = {"float64": 1e-11, "float32": 1e-4, "tf32": 3e-2}
-STARTS, ITERATIONS, MOVES = 16, 30, 100
+STARTS, ITERATIONS, MOVES = 16, 20, 100
 
 
 def cases(quick: bool) -> list[str]:

@@ -18,7 +18,7 @@ SMALL = "nug30"
 AGAINST_FAQ = ("sko100a", "tai100a", "wil100", "tai100b")
 BATCHES = {SMALL: 16_384, **dict.fromkeys(AGAINST_FAQ, 4_096)}
 QUICK_BATCHES = {"nug12": 6, "chr12a": 5}
-LENGTHS, QUICK_LENGTHS = (100, 200, 400, 1200), (20, 40)  # iterations
+LENGTHS, QUICK_LENGTHS = (100, 200, 400, 1000), (20, 40)  # iterations
 REPEATS = 5
 FAQ_SECONDS, QUICK_FAQ_SECONDS = 6.0, 0.05
 

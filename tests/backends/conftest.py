@@ -5,11 +5,18 @@ error.
 """
 
 import os
+import threading
 from importlib.util import find_spec
+from math import inf
+from time import monotonic, sleep
 
 import pytest
 
+from tests.backends.searches import HANG, MADE, made
 from tests.kinds import kinds
+from trisplit import qap
+from trisplit.qap.code import load_code
+from trisplit.qap.episodes import load_kernels
 
 # Triton kernels run on the CPU if Triton has been told so before it is first imported.
 if os.environ.get("TRISPLIT_DEVICE", "cpu") == "cpu":
@@ -36,3 +43,47 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def loaded():
+    """What takes long is only done once, and not in a test that looks at the clock."""
+    load_kernels(faces=True)
+    for problem in (MADE, made(10, real=True)):
+        load_code(problem, inf, polish=True, faces=True)
+    qap.solve(MADE, starts=1, rng=0)
+
+
+@pytest.fixture
+def small_search(loaded, monkeypatch):
+    """Few starts and a small fleet, without the interpreter of Triton, which takes a hundred times as long.
+
+    No search takes long, and none leaves a thread behind.
+    """
+    for module in ("trisplit.qap.gpu.batch", "trisplit.qap.gpu.rounding", "trisplit.kernels.gpu.walks"):
+        monkeypatch.setattr(f"{module}.usable", lambda device: False)
+    monkeypatch.setattr("trisplit.qap.gpu.starts.MOST", 20)
+    monkeypatch.setattr("trisplit.qap.gpu.fleet.SMALL", 3)
+    monkeypatch.setattr("trisplit.qap.gpu.card.TELLING", 50)
+    monkeypatch.setattr("trisplit.qap.solver.GPU_ITERATIONS", 20)
+    # The strong bound takes its time
+    monkeypatch.setattr("trisplit.qap.portfolio.Portfolio.bound", lambda self, seconds: False)
+    begin = monotonic()
+    yield
+    end = monotonic() + HANG
+    while _threads() and monotonic() < end:
+        sleep(0.01)
+    assert not _threads()
+    assert monotonic() - begin < HANG
+
+
+def _threads():
+    return [thread for thread in threading.enumerate() if thread.name == "trisplit-gpu"]
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """The processor stands in for a GPU."""
+    torch = pytest.importorskip("torch", exc_type=ImportError)
+    monkeypatch.setattr("trisplit.qap.gpu.card.gpu", lambda device: torch.device("cpu"))
+    monkeypatch.setattr("trisplit.qap.gpu.card._name", lambda device: "stand-in")

@@ -1,5 +1,6 @@
 """The batches of starts do Algorithm 1, whatever they keep where, and their certificates are valid."""
 
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -349,6 +350,31 @@ class TestCarelessCalls:
         batch.advance(0)
         assert batch.t == 0
         assert (points(batch) == before).all()
+
+    @pytest.mark.parametrize("loop", [Plain, pytest.param(Streamed, marks=interpreted)])
+    def test_kernels_are_launched_on_the_device_of_the_batch(self, loop, monkeypatch):
+        """Other code may have another one as its own."""
+        entered = []
+
+        @contextmanager
+        def current(device):
+            entered.append(device)
+            yield
+            entered.append(None)
+
+        def there(*args):
+            assert entered[-1] == torch.device("cpu")
+            return torch.zeros(1)
+
+        monkeypatch.setattr("trisplit.qap.gpu.batch.current", current)
+        batch = begun(tangent(5), loop)
+        for name in ("begin", "advance"):
+            monkeypatch.setattr(batch.loop, name, there)
+        monkeypatch.setattr("trisplit.qap.gpu.batch.permutations", there)
+        batch.begin(0)
+        batch.advance(1)
+        batch.permutations()
+        assert entered[-1] is None
 
     def test_the_precision_of_products_is_left_alone(self):
         before = torch.get_float32_matmul_precision()

@@ -105,8 +105,7 @@ def test_changes_are_those_of_exchanges(name):
 
 def test_products_of_large_integers_are_exact():
     problem = instance(7, symmetric=True, factor=3 * 10**7)
-    A = problem.A + np.diag(np.full(7, 1)) * 0
-    form = exchange_form(Instance("large", A + 1 - np.eye(7, dtype=int), problem.B + 1 - np.eye(7, dtype=int)))
+    form = exchange_form(Instance("large", *(M + 1 - np.eye(7, dtype=int) for M in (problem.A, problem.B))))
     tables = Tables(form, CPU)
     assert form.kind == "i8"
     assert not tables.by_floats

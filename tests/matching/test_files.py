@@ -20,13 +20,11 @@ from hypothesis import strategies as st
 
 import trisplit as ts
 from trisplit.matching import contents, graphml
-from trisplit.matching.files import read_graph, read_seeds
-from trisplit.matching.graphs import Graph, as_graph
-from trisplit.matching.memory import available_bytes
+from trisplit.matching.files import read_graph
+from trisplit.matching.graphs import as_graph
 
 M = np.array([[0, 2, 0, 1], [2, 1, 0.5, 0], [0, 0.5, 0, 0], [1, 0, 0, 0]])
 NAMES = ("Ada", "Bob", "Eve", "Joe")
-PLAIN, NAMED = Graph((np.zeros((4, 4)),)), Graph((np.zeros((4, 4)),), NAMES)
 
 
 def dense(graph):
@@ -40,9 +38,9 @@ def named():
     return nx.relabel_nodes(nx.from_numpy_array(M), dict(enumerate(NAMES)))
 
 
-def message(path, read=read_graph):
+def message(path):
     with pytest.raises(ts.InputError) as caught:
-        read(path)
+        read_graph(path)
     text = str(caught.value)
     assert "\n" not in text
     assert ";" in text, "no remedy"
@@ -114,6 +112,33 @@ def test_what_is_written_is_read(name, tmp_path):
         np.testing.assert_array_equal(dense(read_graph(packed)), M)
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 5), st.sampled_from(["general", "symmetric", "skew-symmetric"]), st.data())
+def test_matrix_market_agrees_with_scipy(tmp_path_factory, n, symmetry, data):
+    path = tmp_path_factory.mktemp("market") / "g.mtx"
+    A = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=n * n, max_size=n * n)), float).reshape(n, n) / 4
+    A = {"general": A, "symmetric": A + A.T, "skew-symmetric": A - A.T}[symmetry]
+    kinds = [sp.coo_array(A), A, sp.coo_array(A).astype(int), (A != 0).astype(int)]
+    for matrix in kinds:
+        scipy.io.mmwrite(path, matrix, comment="note", symmetry=None if matrix is kinds[-1] else symmetry)
+        expected = scipy.io.mmread(path)
+        np.testing.assert_array_equal(
+            dense(read_graph(path)), expected.toarray() if sp.issparse(expected) else expected
+        )
+    pattern = sp.coo_array((A != 0).astype(float))
+    scipy.io.mmwrite(path, pattern, field="pattern")
+    np.testing.assert_array_equal(dense(read_graph(path)), A != 0)
+
+
+def test_matrix_market_without_entries(tmp_path):
+    for n in (0, 1, 3):
+        path = written(tmp_path, "g.mtx", square_market(f"{n} {n} 0"))
+        np.testing.assert_array_equal(dense(read_graph(path)), np.zeros((n, n)))
+    for n, symmetry in ((0, "general"), (0, "symmetric"), (1, "skew-symmetric")):
+        path = written(tmp_path, "g.mtx", square_market(f"{n} {n}", form=f"array real {symmetry}"))
+        np.testing.assert_array_equal(dense(read_graph(path)), np.zeros((n, n)))
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from("abcde"), st.integers(1, 9)), min_size=1),
@@ -183,7 +208,7 @@ def documents():
         yield file.getvalue()
 
 
-@pytest.mark.parametrize("data", documents())
+@pytest.mark.parametrize("data", list(documents()), ids=["both", "turned", "named", "directed", "parallel", "novel"])
 def test_the_short_reader_of_graphml_agrees_with_networkx(tmp_path, monkeypatch, data):
     path = written(tmp_path, "g.graphml", data)
     one = read_graph(path)
@@ -308,21 +333,27 @@ def test_a_damaged_file_is_read_or_refused(tmp_path_factory, name, share, place,
         ("g.npz", archive(A=b"text"), "damaged"),
         ("g.npz", sparse(shape=np.array([4, 5])), "(4, 5)"),
         ("g.npz", sparse(shape=np.array([10**15, 10**15])), "memory"),
-        ("g.npz", sparse(indices=np.array([0, 1, 99, 0, 0, 0, 1, 0], np.int32)), "sound"),
-        ("g.npz", sparse(data=np.full(8, np.inf)), "g.npz"),
+        ("g.npz", sparse(indices=np.array([1, 3, 0, 1, 99, 1, 0], np.int32)), "sound"),
+        ("g.npz", sparse(data=np.full(7, np.inf)), "inf at [0, 1]"),
         ("g.npz", sparse(format=np.array(b"xyz")), "xyz"),
         ("g.npz", sparse(format=np.array(["x", "y"])), "damaged"),
         ("g.npz", archive(format=npy(np.array(b"csr")), shape=npy(np.array([4, 4]))), "damaged"),
         ("g.mtx", square_market("2 3 1", "1 1 1"), "(2, 3)"),
         ("g.mtx", square_market("2 2 9", "1 1 1"), "truncated"),
         ("g.mtx", square_market("2 2 2", "1 1 1.0000000000000"), "g.mtx"),
-        ("g.mtx", square_market("2 2 1", "3 1 1"), "g.mtx"),
+        ("g.mtx", square_market("2 2 1", "3 1 1"), "(3, 1)"),
+        ("g.mtx", square_market("2 2 1", "0 1 1"), "(0, 1)"),
+        ("g.mtx", square_market("2 2 1", "1.5 1 1"), "(1.5, 1)"),
+        ("g.mtx", square_market("2 2 1", "2 1 1", "1 1 1"), "found 2"),
+        ("g.mtx", square_market("2 2", "1 1 1"), "size"),
+        ("g.mtx", square_market("-2 -2 1", "1 1 1"), "size"),
+        ("g.mtx", square_market("2 2 1", "1 1 1\0"), "zero bytes"),
         ("g.mtx", square_market("2 2 1", "2 1 nan"), "nan at [1, 0]"),
-        ("g.mtx", square_market("2 2 1", "2 1 1 1", form="coordinate complex general"), "complex128"),
+        ("g.mtx", square_market("2 2 1", "2 1 1 1", form="coordinate complex general"), "complex"),
         ("g.mtx", square_market(f"{10**15} {10**15} 1", "1 1 1"), "memory"),
         ("g.mtx", square_market(f"{10**7} {10**7}", "1", form="array real general"), "truncated"),
         ("g.mtx", square_market("2 2 1", "2 1 x"), "g.mtx"),
-        ("g.mtx", "a b\nb c\n", "Matrix Market"),
+        ("g.mtx", "a b\nb c\n", "MatrixMarket"),
         ("g.csv", "# nothing\n% here\n", "comments"),
         ("g.csv", "source,target\n", "no edge"),
         ("g.csv", "a,b\nb\n", "line 2"),
@@ -364,45 +395,3 @@ def test_a_small_file_that_unpacks_to_more_than_fits(tmp_path, monkeypatch):
     monkeypatch.setattr(contents, "available_bytes", lambda: 10**6)
     for path in [*paths, tmp_path / "g.npz"]:
         assert "memory" in message(path)
-
-
-def test_memory_is_left():
-    assert 2**20 < available_bytes() < 2**63
-
-
-# ---- seeds
-
-
-def seeds(folder, text, A, B):
-    return read_seeds(written(folder, "seeds.csv", text), A, B)
-
-
-def test_seeds_are_labels_or_indices(tmp_path):
-    for text in ("Eve,3\nAda,0", "Eve 3\nAda 0", "# note\nleft\tright\nEve\t3\nAda\t0\n", "Eve,3,x\nAda,0,y"):
-        found = seeds(tmp_path, text, NAMED, PLAIN)
-        assert found.dtype == np.int64
-        assert found.tolist() == [[2, 3], [0, 0]]
-    assert seeds(tmp_path, "3 Eve", PLAIN, NAMED).tolist() == [[3, 2]]
-    assert seeds(tmp_path, "a b\n0 1", PLAIN, PLAIN).tolist() == [[0, 1]]
-    numbers = Graph((np.zeros((2, 2)),), (10, 20))
-    assert seeds(tmp_path, "20 1.0e+00", numbers, PLAIN).tolist() == [[1, 1]]
-    assert seeds(tmp_path, "1 2\n1 2\n1 3", PLAIN, PLAIN).tolist() == [[1, 2], [1, 2], [1, 3]]
-
-
-@pytest.mark.parametrize(
-    ("text", "A", "found"),
-    [
-        ("", PLAIN, "empty"),
-        ("# none", PLAIN, "comments"),
-        ("0", PLAIN, "line 1"),
-        ("0 4", PLAIN, "'4' in line 1, which `B` does not have; its vertices are 0 to 3"),
-        ("0 1\n-1 2", PLAIN, "'-1' in line 2"),
-        ("0 1\n1.5 2", PLAIN, "line 2"),
-        ("Ada 1\nMax 2", NAMED, "'Max' in line 2, which `A` does not have; its vertices are such as 'Ada'"),
-        ("0 1", Graph((np.zeros((0, 0)),)), "none"),
-        ("1 1", Graph((np.zeros((2, 2)),), (1, "1")), "several"),
-    ],
-)
-def test_bad_seeds(tmp_path, text, A, found):
-    path = written(tmp_path, "seeds.csv", text)
-    assert found in message(path, lambda path: read_seeds(path, A, PLAIN))

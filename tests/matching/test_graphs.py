@@ -42,9 +42,9 @@ def message(A, name="A"):
 
 
 @st.composite
-def weighted_edges(draw, vertices=st.integers(0, 7)):
+def weighted_edges(draw, least=0):
     """Return labels, edges between them with whole weights, and whether these are directed."""
-    n = draw(vertices)
+    n = draw(st.integers(least, 7))
     labels = draw(st.permutations(list("abcdefg")[:n]))
     directed = draw(st.booleans())
     pairs = [(i, j) for i in range(n) for j in range(n) if directed or i <= j]
@@ -89,7 +89,7 @@ def test_every_door_gives_the_same_matrix(drawn):
 
 
 @settings(max_examples=60, deadline=None)
-@given(weighted_edges(st.integers(1, 7)), st.randoms())
+@given(weighted_edges(least=1), st.randoms())
 def test_the_order_of_a_list_of_edges_does_not_matter(drawn, random):
     labels, edges, directed = drawn
     M, found = matrix(len(labels), edges, directed), sorted({labels[k] for i, j, _ in edges for k in (i, j)})
@@ -105,7 +105,7 @@ def test_the_order_of_a_list_of_edges_does_not_matter(drawn, random):
 
 
 @settings(max_examples=40, deadline=None)
-@given(weighted_edges(st.integers(1, 7)), st.randoms())
+@given(weighted_edges(least=1), st.randoms())
 def test_the_direction_of_an_undirected_edge_does_not_matter(drawn, random):
     labels, edges, _ = drawn
     rows = [(labels[i], labels[j], w) for (i, j), w in {(min(i, j), max(i, j)): w for i, j, w in edges}.items()]

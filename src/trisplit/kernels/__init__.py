@@ -46,7 +46,7 @@ def compiled(
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
         # Said even if not wanted: left out, it would be that of a compiled caller.
         options["fastmath"] = {"reassoc", "contract", "arcp", "nsz"} if fast else False
-        if calls:
+        if calls or sums:
             callees: dict[str, Callable] = {}
             for callee in (*sums, *calls):
                 own = FunctionType(callee.__code__, {**callee.__globals__, **callees}, callee.__name__)

@@ -1,9 +1,8 @@
-"""Matrices in files: `.npy`, `.npz` and Matrix Market. What a header declares is looked at before any data is read.
+"""Matrices in files: `.npy` and `.npz`. What a header declares is looked at before any data is read.
 
 Nothing in a file is executed: arrays of Python objects, which NumPy keeps as pickles, are refused.
 """
 
-import io
 import math
 import zipfile
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import IO
 import numpy as np
 
 from trisplit.errors import InputError
-from trisplit.matching.contents import check_fits, contents, reading
+from trisplit.matching.contents import check_fits, reading
 
 
 def read_npy(path: Path) -> np.ndarray:
@@ -42,23 +41,6 @@ def read_npz(path: Path) -> object:
         _check_array(path, *headers[name])
         with np.load(path, allow_pickle=False) as arrays:
             return arrays[name]
-
-
-def read_market(path: Path) -> object:
-    """Return the matrix in a Matrix Market file, which `.gz` may pack."""
-    from scipy.io import mminfo, mmread
-
-    data = contents(path, expansion=6)
-    with reading(path, "a Matrix Market file"):
-        rows, columns, entries, form, *_ = mminfo(io.BytesIO(data))
-        _check_square(path, (rows, columns))
-        # Each entry takes two bytes at least; an array may store one triangle only.
-        least = 4 * entries if form == "coordinate" else rows * (rows - 1)
-        if least > len(data):
-            text = f"{str(path)!r} is truncated: it declares {entries} entries, and has {len(data)} bytes"
-            raise InputError(f"{text}; get it or save it again")
-        check_fits(path, 16 * rows if form == "coordinate" else 16 * rows**2)
-        return mmread(io.BytesIO(data))
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from trisplit.errors import InputError
-from trisplit.matching.archives import read_market, read_npy, read_npz
+from trisplit.matching.archives import read_npy, read_npz
 from trisplit.matching.contents import as_path, contents, reading
 from trisplit.matching.edges import whole_names
 from trisplit.matching.graphml import graph_of_document, parse
 from trisplit.matching.graphs import Graph, graph_of
+from trisplit.matching.market import read_market
 from trisplit.matching.tables import Row, is_number, read_edges, read_rows
 
 _MATRICES: dict[str, Callable[[Path], object]] = {

@@ -51,6 +51,8 @@ def parse(data: bytes, what: str) -> Document:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ports and keys without a type have no part in a match
         G = nx.read_graphml(io.BytesIO(data))
+    if "None" in G and b"None" not in data:  # as networkx calls it
+        raise InputError(f"{what} has an edge or a vertex without a name; get it or save it again")
     default = G.graph.get("edge_default", {}).get("weight", 1.0)
     edges = [(u, v, _number(w, u, v, what)) for u, v, w in G.edges(data="weight", default=default)]
     return Document(dict(G.nodes(data="name")), edges, G.is_directed())

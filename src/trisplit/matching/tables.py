@@ -32,7 +32,7 @@ def read_rows(path: Path, least: str) -> list[Row]:
         if not line.strip() or line[0] in "#%":
             continue
         if not rows:
-            separator = next((mark for mark in "\t," if mark in line), " ")
+            separator = next((mark for mark in "\t," if mark in line.partition("{")[0]), " ")
         fields = _fields(line, separator)
         if len(fields) < 2:
             text = f"{str(path)!r} must have {least} in each line, found {line[:30]!r} in line {number}"

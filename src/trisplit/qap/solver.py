@@ -29,7 +29,7 @@ from trisplit.solve import Rng, as_generator, check_callback, check_options
 DEFAULT_STARTS = 10
 MAX_ITERATIONS, ENDLESS_ITERATIONS, SMALL_ITERATIONS = 2000, 100, 50  # of a start
 SMALL = 40  # rows
-GPU_ITERATIONS = 200  # of a start on a GPU: rounded permutations are hardly better later
+GPU_ITERATIONS = 200  # of a start on a GPU: more would make better starts, and fewer of them
 GPU_KEY = 2**31 + 2  # of seeds
 TOL = 1e-5
 FOR_EVER = 1e9  # seconds: a longer time limit is none
@@ -103,8 +103,8 @@ def solve(
         How many threads to use, all cores if left out; or an executor, such as that of a Dask or Ray cluster. What a
         worker that dies was doing is done again.
     device : {"cpu", "cuda", "cuda:K", "auto"}
-        "cuda": a GPU takes part, by thousands of starts at once and as many tabu searches, see docs/gpu.md; "auto": if
-        there is one. Without one, or if it fails, a warning says so and the processor goes on. Matrices that are
+        "cuda": a GPU takes part, by thousands of starts and hundreds of tabu searches at once, see docs/gpu.md; "auto":
+        if there is one. Without one, or if it fails, a warning says so and the processor goes on. Matrices that are
         arrays on a GPU mean that one. Needs PyTorch.
     rng : int or Generator, optional
         The same seed gives the same answer when stopped by starts and iterations, whatever the workers are.

@@ -69,11 +69,11 @@ def assignment(u: Array) -> Array:
     costs = to_numpy(u)
     X = np.zeros(u.shape)
     for place in np.ndindex(u.shape[:-2]):
-        X[place][_permutation(costs[place])] = 1.0
+        X[place][cheapest(costs[place])] = 1.0
     return from_numpy(X, u)
 
 
-def _permutation(costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def cheapest(costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and columns of the cheapest assignment, by SciPy where the faster solver is missing."""
     solver = getattr(_lap(), "lapjvr", None)
     if solver is not None and np.isfinite(costs).all():  # what it makes of NaN is undefined; SciPy refuses it

@@ -18,8 +18,6 @@ where a start is too large for that: projection and sums at once, each number re
 import triton  # pyright: ignore[reportMissingImports]
 import triton.language as tl  # pyright: ignore[reportMissingImports]
 
-LARGEST = 128  # rows of a start that stays on the chip
-
 
 @triton.jit
 def _schedule(Mu, t, last):

@@ -10,7 +10,7 @@ import numpy as np
 from trisplit.errors import InputError
 from trisplit.kernels.gpu import usable
 from trisplit.qap.engine import POWER, Concavity
-from trisplit.qap.gpu.device import as_device, on_chip
+from trisplit.qap.gpu.device import as_device, current, on_chip
 from trisplit.qap.gpu.forms import Scaled
 from trisplit.qap.gpu.loops import Loop, Plain, Resident, Streamed, unit_sums
 from trisplit.qap.gpu.rounding import permutations
@@ -58,6 +58,8 @@ class Batch:
         "tf32": sums in float32, and products of numbers of 11 significant bits, which is good enough for a search.
     concavity : Concavity, optional
         How the form becomes concave, so that nearly all starts end at a permutation.
+    loop : type, optional
+        One of `trisplit.qap.gpu.loops`, to compare; by default the one that suits the problem and the device.
 
     Examples
     --------
@@ -88,10 +90,11 @@ class Batch:
             raise InputError(f"`precision` is unknown, got {precision!r}; choose one of {', '.join(PRECISIONS)}")
         if isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1:
             raise InputError(f"`starts` must be an integer >= 1, got {starts!r}; try 1000")
-        self.starts, self.device, self.precision = int(starts), as_device(device), precision
+        self.starts, self.precision = int(starts), precision
         dtype = torch.float64 if precision == "float64" else torch.float32
         mu = np.zeros(1) if concavity is None else _growth(concavity)
-        self.form = Scaled.of(tangent, mu, self.device, dtype, tf32=precision == "tf32")
+        self.form = Scaled.of(tangent, mu, as_device(device), dtype, tf32=precision == "tf32")
+        self.device = self.form.g0.device  # "cuda" has become a certain one
         self.n, self.t, self.begun = self.form.n, 0, False
         self.loop: Loop = self._loop() if loop is None else loop(self.form, starts)
 
@@ -113,13 +116,14 @@ class Batch:
     def start(self, y: "Tensor") -> None:
         """Begin at given points, shape (starts, n, n), which may be overwritten."""
         shape, g0 = (self.starts, self.n, self.n), self.form.g0
-        came = getattr(y, "shape", None), getattr(y, "dtype", None), getattr(getattr(y, "device", None), "type", None)
-        if came != (shape, g0.dtype, g0.device.type):
+        came = getattr(y, "shape", None), getattr(y, "dtype", None), getattr(y, "device", None)
+        if came != (shape, g0.dtype, g0.device):
             shown = " ".join(str(tuple(part) if isinstance(part, tuple) else part) for part in came)
             remedy = f"pass a tensor of shape {shape}, {g0.dtype} on {g0.device}"
             raise InputError(f"`y` must fit the batch, got {type(y).__name__} {shown}; {remedy}")
         self.t, self.begun = 0, True
-        self.loop.begin(y)
+        with current(self.device):
+            self.loop.begin(y)
 
     def _require_start(self) -> None:
         if not self.begun:
@@ -132,7 +136,7 @@ class Batch:
         self._require_start()
         if iterations == 0:
             return
-        with self._products():
+        with current(self.device), self._products():
             self.loop.advance(self.t, iterations)
         self.t += iterations
 
@@ -148,7 +152,8 @@ class Batch:
         Where z is 0, y tells how much a place would cost: rounded, it gives lower costs than z.
         """
         self._require_start()
-        return permutations(self.loop.y)
+        with current(self.device):
+            return permutations(self.loop.y)
 
     def certify(self) -> Certified:
         """Return what the iterates are worth: the bound that needs no oracle, over matrices with unit row sums.

@@ -113,7 +113,7 @@ class Card:
     def search(self, starts: int | None = None) -> Iterator[News]:
         """Yield news: of the starts, then of every round of the fleet, or of more starts without one, until it is over.
 
-        With a number of starts, these are done first, all of them.
+        With a number of starts, these are done first, all of them, and no more.
         """
         device = gpu(self.device)
         self.name = _name(device)
@@ -134,10 +134,10 @@ class Card:
         while True:
             found = self._relax(relaxed, starts)
             yield News(STARTS, tuple(found.permutations[:TOLD]), found.z, found.iterations, found.starts)
-            if self.over() or fleet:
+            if self.over() or fleet or starts is not None:
                 break
         del relaxed
-        if not self.over():
+        if fleet and not self.over():
             yield from self._improve(device, found.permutations)
 
     def _relax(self, relaxed: "Starts", starts: int | None) -> "Rounded":

@@ -101,15 +101,6 @@ def device_of(*arrays: object) -> str | None:
     return None
 
 
-def gpu_names() -> list[str]:
-    """Return the names of all GPUs that torch can use."""
-    try:
-        import torch  # pyright: ignore[reportMissingImports]
-    except (ImportError, OSError):  # missing, or a library that it needs is
-        return []
-    return [torch.cuda.get_device_name(k) for k in range(torch.cuda.device_count())]
-
-
 def on_chip(device: "torch.device") -> float:
     """Return how many bytes of memory on the chip one program may have."""
     import torch  # pyright: ignore[reportMissingImports]

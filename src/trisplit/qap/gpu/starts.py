@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from torch import Tensor  # pyright: ignore[reportMissingImports]
 
 NUMBERS, MOST = 40_000_000, 16_384  # in all starts that are done at once, and how many these are at most
-MEMORY = 0.5  # of what is free on the device, for the four or so arrays of all starts
-ARRAYS = 6
+MEMORY, ARRAYS = 0.5, 6  # of what is free on the device, and in how many arrays of all starts
 CHUNK, WORK = 25, 10**11  # iterations between two questions whether to stop: at most, and times n^3 for each start
 PAIRS = 2**26  # numbers, when costs are computed
 LARGE = 2**24  # numbers in a sparse matrix, zeros included: beyond, costs of the few starts are computed on the host
