@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -203,8 +205,7 @@ def test_the_smallest_matches_have_a_page(found, monkeypatch, p):
 
 
 def test_without_matplotlib_the_page_has_the_matrices_all_the_same(found, monkeypatch):
-    report = __import__("trisplit.cli.match_report", fromlist=["write_report"])
-    monkeypatch.setattr(report, "find_spec", lambda name: None)
+    monkeypatch.setattr("trisplit.cli.match_report.find_spec", lambda name: None)
     assert run(["match", "A.npz", "B.npz", "--report", "page.html"]) == 0
     with open("page.html", encoding="utf-8") as file:
         text = file.read()
@@ -245,10 +246,7 @@ def test_an_error_of_the_search_is_one_line_and_nothing_is_written(found, monkey
 
 
 def test_a_long_run_is_announced(found, monkeypatch, capsys):
-    from trisplit.cli import match as command  # noqa: F401
-
-    room = sys.modules["trisplit.cli.match"]
-    monkeypatch.setattr(room, "LONG", 0.0)
+    monkeypatch.setattr(import_module("trisplit.cli.match"), "LONG", 0.0)
     assert run(["match", "A.npz", "B.npz"]) == 0
     err = capsys.readouterr().err
     assert re.match(rf"trisplit: {N} and {N} vertices, .*GiB", err)
@@ -291,7 +289,7 @@ main(["match", "A.npz", "B.npz", "--json", "out.json"])
 def test_ctrl_c_prints_the_best_match_so_far(files, tmp_path, best):
     command = [sys.executable, "-c", INTERRUPTED.replace("BEST", str(best))]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": tmp_path}
-    path = os.pathsep.join(filter(None, [*sys.path]))
+    path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
     with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path}, **pipes) as child:
         assert child.stderr is not None
         assert child.stderr.readline() == "searching\n"
