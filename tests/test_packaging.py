@@ -66,7 +66,10 @@ def test_the_wheel_installed_elsewhere_runs_every_command(wheel, tmp_path):
     venv.create(tmp_path / "venv", with_pip=True)
     scripts = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
     subprocess.run([scripts / "python", "-m", "pip", "install", "--quiet", str(wheel)], check=True)
+    (tmp_path / "people.csv").write_text("Ada,Bob\nBob,Cy\n")
+    (tmp_path / "letters.csv").write_text("u,v\nv,w\n")
     arguments = {
+        "match": ["people.csv", "letters.csv", "--report", "match.html"],
         "solve": ["nug12", "--starts", "1", "--json", "out.json"],
         "verify": ["out.json"],
         "list": [],

@@ -11,6 +11,7 @@ from trisplit import __version__
 from trisplit.cli.bench import bench
 from trisplit.cli.info import info
 from trisplit.cli.list_instances import list_instances
+from trisplit.cli.match import match
 from trisplit.cli.reproduce import reproduce
 from trisplit.cli.solve import solve
 from trisplit.cli.verify import verify
@@ -18,6 +19,7 @@ from trisplit.errors import InputError
 
 commands: dict[str, Callable[..., None]] = {
     "solve": solve,
+    "match": match,
     "verify": verify,
     "list": list_instances,
     "reproduce": reproduce,
@@ -26,7 +28,7 @@ commands: dict[str, Callable[..., None]] = {
 }
 
 app = typer.Typer(
-    help="Minimise f + g + h with a certificate, and solve quadratic assignment problems.",
+    help="Minimise f + g + h with a certificate, solve quadratic assignment problems and match graphs.",
     add_completion=False,
     rich_markup_mode=None,
 )

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -16,8 +15,10 @@ import typer
 
 import trisplit
 from trisplit import qap
+from trisplit.cli.display import counted
+from trisplit.cli.outputs import check_paths, write_text
+from trisplit.cli.signals import Signals
 from trisplit.errors import GPUWarning, InputError
-from trisplit.files import write_whole
 from trisplit.qap.islands import RECIPES
 from trisplit.qap.solver import DEFAULT_STARTS
 
@@ -112,63 +113,10 @@ def one_line_each() -> Iterator[list[str]]:
         yield said
 
 
-class Signals:
-    """While a search runs, SIGINT and SIGTERM end it with the best answer so far; once, lest the answer is lost."""
-
-    caught: int | None = None
-
-    @property
-    def exit_status(self) -> int:
-        """What the shell is told."""
-        return 128 + (self.caught or signal.SIGINT)
-
-    def __enter__(self) -> "Signals":
-        self.before = {number: signal.signal(number, self.interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        for number, handler in self.before.items():  # once caught, nothing is to end this process but itself
-            signal.signal(number, signal.SIG_IGN if self.caught else handler)
-
-    def interrupt(self, number: int, frame: object) -> None:
-        """Interrupt the search; code that is just being loaded may swallow that, so it is remembered as well."""
-        if self.caught is None:
-            self.caught = number
-            raise KeyboardInterrupt
-
-
 def find(problem: str) -> qap.Instance:
     """Return the instance that an argument means: a file if it looks like one, else a bundled name."""
     looks_like_file = os.path.exists(problem) or os.sep in problem or problem.endswith(".dat")
     return qap.read(problem) if looks_like_file and problem not in qap.names() else qap.load(problem)
-
-
-def check_paths(paths: dict[str, Path]) -> None:
-    """Raise an `InputError` if one of the files cannot be written, or two are the same."""
-    taken: dict[Path, str] = {}
-    for option, path in paths.items():
-        check_writable(path, option)
-        other = taken.setdefault(path.absolute(), option)
-        if other != option:
-            raise InputError(f"{other} and {option} are the same file, {path}; choose another path for one of them")
-
-
-def check_writable(path: Path, option: str) -> None:
-    """Raise an `InputError` if `path` cannot become a file: better now than after the search."""
-    folder = path.absolute().parent
-    if _is_device(path) and option == "--json":
-        return
-    if path.is_dir():
-        problem = "is a folder"
-    elif _is_device(path):
-        problem = "is no file"
-    elif not folder.is_dir():
-        problem = "lies in a folder that does not exist"
-    elif not os.access(folder, os.W_OK):
-        problem = "lies in a folder that is not writable"
-    else:
-        return
-    raise InputError(f"{option} {path} {problem}; choose another path")
 
 
 class Display:
@@ -256,11 +204,6 @@ def show(instance: qap.Instance, result: qap.QAPResult) -> None:
     console.print("permutation (counted from 0): " + " ".join(map(str, result.permutation.tolist())), soft_wrap=True)
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
 def write_json(path: Path, instance: qap.Instance, result: qap.QAPResult) -> None:
     """Write the result in one step, so that a full disk or a kill leaves no half-written file.
 
@@ -285,17 +228,6 @@ def write_json(path: Path, instance: qap.Instance, result: qap.QAPResult) -> Non
         "version": trisplit.__version__,
     }
     try:
-        _write(path, json.dumps(record) + "\n")
+        write_text(path, json.dumps(record) + "\n")
     except OSError as error:
         raise InputError(f"--json {path} cannot be written ({error.strerror}); choose another path") from error
-
-
-def _write(path: Path, text: str) -> None:
-    if _is_device(path):
-        path.write_text(text, encoding="utf-8")
-        return
-    write_whole(Path(os.path.realpath(path)), text)
-
-
-def _is_device(path: Path) -> bool:
-    return path.exists() and not path.is_file() and not path.is_dir()
