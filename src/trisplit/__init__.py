@@ -15,12 +15,12 @@ from trisplit.result import BatchResult, Certificate, Guarantee, Result, Status,
 from trisplit.solve import minimize
 
 if TYPE_CHECKING:
-    from trisplit import losses
+    from trisplit import losses, matching
     from trisplit import sklearn as sklearn  # not in `__all__`: a star would need scikit-learn
     from trisplit import torch as torch  # nor this: it would hide PyTorch
 
 # Rooms that need more of SciPy or other libraries, imported when they are first named.
-LATER = ("losses", "sklearn", "torch")
+LATER = ("losses", "matching", "sklearn", "torch")
 
 
 def __getattr__(name: str) -> ModuleType:
@@ -52,6 +52,7 @@ __all__ = [
     "certificates",
     "gradients",
     "losses",
+    "matching",
     "minimize",
     "product",
     "qap",

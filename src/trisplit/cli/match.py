@@ -1,6 +1,5 @@
 """trisplit match: which vertex of one graph is which of another, and how sure that is."""
 
-import inspect
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +24,9 @@ def match(
     seeds: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Matches that are known: a vertex of A and one of B a line.")
     ] = None,
-    method: Annotated[str | None, typer.Option(metavar="M", help="How to search [default: by the graphs].")] = None,
+    method: Annotated[
+        str | None, typer.Option(metavar="tos|concave|faq|transport", help="How to search [default: tos].")
+    ] = None,
     starts: Annotated[int | None, typer.Option(min=1, help="Starts; several show how stable a match is.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Starts that run at a time.")] = None,
@@ -54,8 +55,7 @@ def match(
     with Signals() as signals:
         try:
             with Display(f"{a.name}, {b.name}") as update:
-                if "progress" in inspect.signature(api.graph_match).parameters:
-                    options["progress"] = lambda text, done=0.0: update(text, done)
+                options["progress"] = lambda text: update(text, 0.0)
                 result = api.graph_match(
                     A, B, partial_match=known, padding=padding, maximize=not minimize, rng=seed, **options
                 )

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from trisplit.errors import InputError
+from trisplit.matching.arguments import as_choice, as_flag, as_init, as_integer, as_jobs, as_number
 from trisplit.matching.bounds import score_bound
 from trisplit.matching.diagnostics import alignment_strength, edge_agreement, stability
 from trisplit.matching.faq import Transport
@@ -20,7 +21,6 @@ from trisplit.matching.memory import available_bytes, in_words
 from trisplit.matching.problem import PADDINGS, MatchingProblem, Reduced, as_problem, reduce
 from trisplit.matching.result import MatchResult
 from trisplit.matching.search import METHODS, Found, Settings, run_start
-from trisplit.qap.crew import available_cores
 from trisplit.qap.matrices import is_sparse
 from trisplit.result import Certificate
 from trisplit.solve import Rng, as_generator
@@ -70,6 +70,7 @@ def graph_match(
     method: str = "tos",
     polish: bool = True,
     min_confidence: float = 0.0,
+    progress: Report | None = None,
 ) -> MatchResult:
     """Match the vertices of two graphs so that as many edges as possible lie on edges.
 
@@ -116,12 +117,14 @@ def graph_match(
         Of steps by optimal transport: the larger the first, the nearer to permutations.
     method : {"tos", "concave", "faq", "transport"}
         "tos": three operator splitting from a spectral start, after cheaper ways and before others (see the guide);
-        "concave": the same with a growing concave term; "faq": Frank-Wolfe from the barycentre; "transport": the same with
+        "concave": the same with a growing concave term; "faq": Frank-Wolfe from the barycentre; "transport": that with
         steps by optimal transport.
     polish : bool
-        Whether pairs are exchanged at the end, up to 1,000 vertices of one layer, where the match is not settled.
+        Whether a short tabu search ends the search where the match is not settled, up to 1,000 vertices of one layer.
     min_confidence : float
         Matches that are less sure are dropped, and their vertices stay unmatched.
+    progress : callable, optional
+        Gets a line for each stage instead.
 
     Returns
     -------
@@ -137,33 +140,33 @@ def graph_match(
     (8.0, array([3, 0]))
     """
     begin = perf_counter()
-    problem = as_problem(A, B, AB=AB, BA=BA, S=S, partial_match=partial_match, maximize=_flag(maximize, "maximize"))
-    if _flag(transport, "transport"):
+    problem = as_problem(A, B, AB=AB, BA=BA, S=S, partial_match=partial_match, maximize=as_flag(maximize, "maximize"))
+    if as_flag(transport, "transport"):
         method = "transport"
     steps = Transport(
-        _number(transport_regularizer, "transport_regularizer", least=0.0, strict=True),
-        _number(transport_tol, "transport_tol", least=0.0, strict=True),
-        _integer(transport_max_iter, "transport_max_iter"),
+        as_number(transport_regularizer, "transport_regularizer", least=0.0, strict=True),
+        as_number(transport_tol, "transport_tol", least=0.0, strict=True),
+        as_integer(transport_max_iter, "transport_max_iter"),
     )
     settings = Settings(
-        _choice(method, METHODS, "method"),
+        as_choice(method, METHODS, "method"),
         init,
-        None if max_iter is None else _integer(max_iter, "max_iter"),
-        _number(tol, "tol", least=0.0),
-        _flag(polish, "polish"),
+        None if max_iter is None else as_integer(max_iter, "max_iter"),
+        as_number(tol, "tol", least=0.0),
+        as_flag(polish, "polish"),
         steps,
     )
     plan = _Plan(
         settings,
-        _number(init_perturbation, "init_perturbation", least=0.0, most=1.0),
-        _integer(n_init, "n_init"),
-        _flag(shuffle_input, "shuffle_input"),
-        _choice(padding, PADDINGS, "padding"),
-        _jobs(n_jobs),
+        as_number(init_perturbation, "init_perturbation", least=0.0, most=1.0),
+        as_integer(n_init, "n_init"),
+        as_flag(shuffle_input, "shuffle_input"),
+        as_choice(padding, PADDINGS, "padding"),
+        as_jobs(n_jobs),
         as_generator(rng)[1],
-        _say if verbose else _silent,
+        progress or (_say if verbose else _silent),
     )
-    least = _number(min_confidence, "min_confidence", least=0.0, most=1.0)
+    least = as_number(min_confidence, "min_confidence", least=0.0, most=1.0)
     matched = _sparse_way(problem, plan) if _is_large(problem, plan) else _dense_way(problem, plan)
     return _result(problem, matched, settings.method, least, perf_counter() - begin)
 
@@ -205,7 +208,8 @@ def _sparse_way(problem: MatchingProblem, plan: _Plan) -> Matched:
         progress=False if plan.report is _silent else plan.report,
     )
     a, b = (_squares(graph) for graph in (problem.A, problem.B))
-    judged = judge_sparse(found.witnesses, a, b, found.permutation)
+    symmetric = all((M != M.T).nnz == 0 for M in (*problem.A.layers, *problem.B.layers))  # pyright: ignore
+    judged = judge_sparse(found.witnesses * (2.0 if symmetric else 1.0), a, b, found.permutation)
     misc = [
         {
             "score": found.score,
@@ -223,7 +227,7 @@ def _dense_way(problem: MatchingProblem, plan: _Plan) -> Matched:
     _require_memory(k, min(plan.jobs, plan.starts), plan.report)
     init = plan.settings.init
     if init is not None and not isinstance(init, str):
-        init = _matrix(init, k)
+        init = as_init(init, k)
     streams = plan.rng.spawn(plan.starts)
 
     def start(number: int) -> tuple[Reduced, Found]:
@@ -345,63 +349,9 @@ def _require_memory(k: int, jobs: int, report: Report) -> None:
         report(f"{k:,} vertices: up to {in_words(needed)} of memory for dense matrices")
     if needed > there:
         raise InputError(
-            f"`A` and `B` have {k:,} vertices to match, which take {in_words(needed)} of memory, got {in_words(there)}; "
+            f"`A` and `B` have {k:,} vertices to match, which take {in_words(needed)}, got {in_words(there)}; "
             "pass sparse graphs with seeds or a sparse similarity, whose match needs no dense matrix"
         )
-
-
-def _matrix(init: object, k: int) -> np.ndarray:
-    try:
-        X = np.asarray(init, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"`init` must be a matrix or a name, got {type(init).__name__}; try 'barycenter'") from None
-    if X.shape != (k, k):
-        raise InputError(
-            f"`init` must have shape {(k, k)}, the vertices that are no seeds, got {X.shape}; leave out seeds"
-        )
-    if (
-        not np.isfinite(X).all()
-        or X.min(initial=0.0) < 0
-        or not all(np.allclose(X.sum(axis), 1.0, atol=1e-3) for axis in (0, 1))
-    ):
-        raise InputError(
-            "`init` must be doubly stochastic, got other sums or negative entries; scale rows and columns to 1"
-        )
-    return X
-
-
-def _jobs(n_jobs: object) -> int:
-    if n_jobs is None:
-        return 1
-    if n_jobs == -1 and not isinstance(n_jobs, bool):
-        return available_cores()
-    return _integer(n_jobs, "n_jobs")
-
-
-def _integer(value: object, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"`{name}` must be an integer >= 1, got {value!r}; try 1")
-    return int(value)
-
-
-def _number(value: object, name: str, *, least: float, most: float = np.inf, strict: bool = False) -> float:
-    fits = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not fits or not (least < value if strict else least <= value) or not value <= most or value == np.inf:  # pyright: ignore
-        wanted = f"{'>' if strict else '>='} {least:g}" + (f" and <= {most:g}" if most < np.inf else "")
-        raise InputError(f"`{name}` must be a number {wanted}, got {value!r}; leave it out for the default")
-    return float(value)  # pyright: ignore[reportArgumentType]
-
-
-def _flag(value: object, name: str) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise InputError(f"`{name}` must be True or False, got {value!r}; pass one of them")
-    return bool(value)
-
-
-def _choice(value: object, choices: tuple[str, ...], name: str) -> str:
-    if value not in choices:
-        raise InputError(f"`{name}` is unknown, got {value!r}; choose one of {', '.join(choices)}")
-    return value  # pyright: ignore[reportReturnType]
 
 
 def _say(text: str) -> None:

@@ -1,7 +1,7 @@
 """A score that no match can beat: the largest entries of A meet the largest ones of B.
 
-By the rearrangement inequality sum_k a_k b_k over two lists of numbers is largest with both in ascending order, whatever
-the permutation; diagonals, which only meet diagonals, are a list of their own.
+By the rearrangement inequality sum_k a_k b_k over two lists of numbers is largest with both in ascending order,
+whatever the permutation; diagonals, which only meet diagonals, are a list of their own.
 """
 
 import numpy as np
@@ -52,9 +52,13 @@ def _all(M: Matrix) -> np.ndarray:
 
 
 def _largest(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the largest sum of products; lists of unequal length, and what a sparse one leaves out, are filled with 0."""
+    """Return the largest sum of products; lists of unequal length, and sparse ones, are filled with zeros."""
     total = 0.0
     for x, y in ((a[a > 0], b[b > 0]), (-a[a < 0], -b[b < 0])):
         k = min(len(x), len(y))
-        total += float(np.sort(x)[len(x) - k :] @ np.sort(y)[len(y) - k :])
+        total += float(_ascending(x)[len(x) - k :] @ _ascending(y)[len(y) - k :])
     return total
+
+
+def _ascending(x: np.ndarray) -> np.ndarray:
+    return x if x.size == 0 or x.min() == x.max() else np.sort(x)

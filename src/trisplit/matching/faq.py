@@ -1,4 +1,4 @@
-"""From a starting point to a match by Frank-Wolfe with exact line search, known as FAQ, and with steps by transport, GOAT.
+"""From a starting point to a match by Frank-Wolfe with exact line search (FAQ), and by steps of transport (GOAT).
 
     Q = argmax <G(X), Q>  over doubly stochastic matrices: a permutation, or, with an entropy term, a soft one
     X <- X + a (Q - X),   a in [0, 1] maximising f, which is a parabola along the way
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trisplit.matching.objective import MatchObjective
+from trisplit.matching.objective import MatchObjective, inner
 from trisplit.matching.relaxed import Attempt
 from trisplit.matching.rounding import best_assignment, refine
 
@@ -72,14 +72,10 @@ def frank_wolfe(
             Q = transport.direction(G)
             G_Q = f.gradient(Q)
             D = Q - X
-        slope, bend = _inner(G, D), _inner(G_Q - G, D)  # f(X + a D) = f(X) + a slope + a^2 bend / 2
+        slope, bend = inner(G, D), inner(G_Q - G, D)  # f(X + a D) = f(X) + a slope + a^2 bend / 2
         a = 1.0 if bend >= 0.0 else min(1.0, max(-slope / bend, 0.0))
         if slope + bend / 2 <= 0.0 and bend >= 0.0:
             a = 0.0
         X, G = X + X.dtype.type(a) * D, G + G.dtype.type(a) * (G_Q - G)
         converged = a * np.linalg.norm(D) <= tol * f.n**0.5
     return Attempt(refine(f, best_assignment(X)), t, converged, X, None)
-
-
-def _inner(X: np.ndarray, Y: np.ndarray) -> float:
-    return float(np.vdot(X, Y))

@@ -1,7 +1,8 @@
 """How sure each pair of a match is, and which vertices come next.
 
-Given the rest of the match, a pair (i, l) disagrees by d = a_i + b_l - G[i,l]: the squared difference of their
-neighbourhoods, less what similarity says. A pair with d_own whose best alternative, for i or for l, has d_next is sure to
+Given the rest of the match, a pair (i, l) disagrees by d = a_i + b_l - 2 G[i,l]: the squared difference of their
+neighbourhoods, less what similarity says. A pair with d_own whose best alternative, for i or for l, has d_next is
+sure to
 
     (d_next - d_own) / (d_next + d_own)     from 0 (a tie, or worse) to 1 (nothing disagrees).
 """
@@ -47,7 +48,7 @@ def judge(f: MatchObjective, p: np.ndarray) -> Judged:
 def judge_sparse(W: csr_array, a: np.ndarray, b: np.ndarray, p: np.ndarray) -> Judged:
     """Judge a match of sparse graphs by the pairs that have common matched neighbours; p is -1 where there is none.
 
-    `W` holds half the gradient at these pairs, `a` and `b` sums of squares of each vertex.
+    `W` holds the gradient at these pairs, `a` and `b` sums of squares of each vertex.
     """
     rows = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
     D = a[rows] + b[W.indices] - 2 * W.data

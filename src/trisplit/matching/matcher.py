@@ -44,7 +44,7 @@ class GraphMatcher:
     def __init__(
         self,
         *,
-        method: str = "auto",
+        method: str = "tos",
         init: np.ndarray | str | None = None,
         init_perturbation: float = 0.0,
         n_init: int = 1,
@@ -52,7 +52,7 @@ class GraphMatcher:
         maximize: bool = True,
         padding: str = "naive",
         n_jobs: int | None = None,
-        max_iter: int = 30,
+        max_iter: int | None = None,
         tol: float = 0.01,
         verbose: int = 0,
         rng: int | np.random.Generator | None = None,
@@ -60,6 +60,8 @@ class GraphMatcher:
         transport_regularizer: float = 100,
         transport_tol: float = 5e-2,
         transport_max_iter: int = 1000,
+        polish: bool = True,
+        min_confidence: float = 0.0,
     ) -> None:
         self.method = method
         self.init = init
@@ -77,6 +79,8 @@ class GraphMatcher:
         self.transport_regularizer = transport_regularizer
         self.transport_tol = transport_tol
         self.transport_max_iter = transport_max_iter
+        self.polish = polish
+        self.min_confidence = min_confidence
 
     def fit(
         self,

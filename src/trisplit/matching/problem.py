@@ -20,7 +20,7 @@ from scipy import sparse
 
 from trisplit.errors import InputError
 from trisplit.matching.graphs import Graph, as_graph
-from trisplit.matching.objective import MatchObjective
+from trisplit.matching.objective import MatchObjective, inner
 from trisplit.qap.fixed import in_range
 from trisplit.qap.matrices import Matrix, as_dense, is_sparse
 
@@ -123,7 +123,7 @@ def as_seeds(partial_match: object, shape: tuple[int, int]) -> np.ndarray:
             twice = vertices[counts.argmax()]
             partners = ", ".join(map(str, pairs[pairs[:, side] == twice, 1 - side][:3]))
             raise InputError(
-                f"`partial_match` contradicts itself: vertex {twice} of {name} is matched with {partners}; keep one pair"
+                f"`partial_match` contradicts itself: vertex {twice} of {name} goes with {partners}; keep one pair"
             )
     return pairs
 
@@ -189,7 +189,7 @@ def _typed(M: Matrix, dtype: type) -> Matrix:
 def _sum_of_products(X: Matrix, Y: Matrix) -> float:
     if is_sparse(X) or is_sparse(Y):
         return float((sparse.csr_array(X) * sparse.csr_array(Y)).sum())
-    return float(np.vdot(X, Y))
+    return inner(X, Y)
 
 
 def _rectangles(value: object, name: str, shape: tuple[int, int], layers: int) -> tuple[Matrix, ...]:

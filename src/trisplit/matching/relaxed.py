@@ -1,8 +1,8 @@
 """From a starting point to a match by three operator splitting, [YMS21] Algorithm 1: g the box [0, 1], h unit sums.
 
-On matrices with unit sums only the tangent part of the gradient counts, and so f(proj_H X) has the same values there, and
-a gradient that changes more slowly: the step is 1 / L of that form. With concavity, mu/2 ||X||^2 is added to what is
-maximised, with mu growing from 0 to L, which drives X to a permutation.
+On matrices with unit sums only the tangent part of the gradient counts, and so f(proj_H X) has the same values there,
+and a gradient that changes more slowly: the step is 1 / L of that form. With concavity, mu/2 ||X||^2 is added to what
+is maximised, with mu growing from 0 to L, which drives X to a permutation.
 
 At iterations 5, 10, 20, 40, ... y is rounded and refined; a match in which nearly every vertex has its nearest
 counterpart ends the iteration.
@@ -15,7 +15,7 @@ import numpy as np
 
 from trisplit.algorithms.tos import tos
 from trisplit.certificates import certify
-from trisplit.matching.objective import MatchObjective, centred, unit_sums
+from trisplit.matching.objective import MatchObjective, centred, inner, unit_sums
 from trisplit.matching.rounding import Refined, best_assignment, refine
 from trisplit.problem import Problem
 from trisplit.result import Certificate
@@ -44,7 +44,7 @@ class Tangent:
         self.f, self.mu = f, 0.0
 
     def value(self, X: np.ndarray) -> float:
-        return -self.f.value(unit_sums(X)) - self.mu / 2 * float(np.vdot(X, X))
+        return -self.f.value(unit_sums(X)) - self.mu / 2 * inner(X, X)
 
     def grad(self, X: np.ndarray) -> np.ndarray:
         G = centred(self.f.gradient(unit_sums(X)))
@@ -80,5 +80,6 @@ def splitting(
                 break
         if concave:
             tangent.mu = L * (state.t / max_iter) ** POWER
-    assert best is not None and state is not None
+    assert best is not None
+    assert state is not None
     return Attempt(best, state.t, converged, z, None if concave else certify(problem, state))

@@ -37,7 +37,7 @@ def refine(f: MatchObjective, p: np.ndarray, rounds: int = ROUNDS) -> Refined:
     The score need not rise in each round; the best match that was seen is returned.
     """
     best, seen, done = Refined(p, f.value_at(p), False, 0), set(), 0
-    for done in range(1, rounds + 1):  # noqa: B007  (its last value is returned)
+    for done in range(1, rounds + 1):
         G = f.gradient_at(p)
         q = best_assignment(G)
         score = f.value_at(q)
@@ -54,10 +54,10 @@ def refine(f: MatchObjective, p: np.ndarray, rounds: int = ROUNDS) -> Refined:
 def disagreements(f: MatchObjective, G: np.ndarray) -> np.ndarray:
     """Return, for each pair, how much the neighbourhoods of its two vertices differ under the match that G belongs to.
 
-    For one layer ||A_i P - B_l||^2, over rows and columns: a_i + b_l - G[i,l].
+    For one layer ||A_i P - B_l||^2, over rows and columns: a_i + b_l - 2 G[i,l].
     """
     a, b = squares(f)
-    return a[:, None] + b[None, :] - G
+    return a[:, None] + b[None, :] - 2 * G
 
 
 def squares(f: MatchObjective) -> tuple[np.ndarray, np.ndarray]:
@@ -74,14 +74,14 @@ def squares(f: MatchObjective) -> tuple[np.ndarray, np.ndarray]:
 
 
 def settled(f: MatchObjective, p: np.ndarray, G: np.ndarray) -> bool:
-    """Say whether nearly all vertices that have edges, or a prior, are nearer to their counterpart than to all others."""
+    """Say whether nearly all vertices that have edges are nearer to their counterpart than to all others."""
     own, nearest = own_and_nearest(disagreements(f, G), p)
     counts = squares(f)[0] > 0
     return bool((own < nearest)[counts].mean() >= SURE) if counts.any() else True
 
 
 def own_and_nearest(D: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what each row pays for its column, and the least that one of both would pay elsewhere; D is overwritten."""
+    """Return what each row pays for its column, and the least that one of both pays elsewhere; overwrite D."""
     rows = np.arange(len(p))
     own = D[rows, p].copy()
     D[rows, p] = np.inf

@@ -4,7 +4,7 @@ The default, "tos", tries what is cheap first and ends with the first match that
 
 1. what seeds and similarities say of each pair, refined;
 2. the splitting from a spectral start;
-3. Frank-Wolfe from the barycentre, and exchanges of pairs from the best match so far.
+3. Frank-Wolfe from the barycentre, and a short tabu search by exchanges of pairs from the best match so far.
 """
 
 from collections.abc import Callable
@@ -17,14 +17,16 @@ from trisplit.matching.objective import MatchObjective
 from trisplit.matching.relaxed import ITERATIONS, Attempt, splitting
 from trisplit.matching.rounding import Refined, best_assignment, refine
 from trisplit.matching.starts import perturbed, starting_point
+from trisplit.qap.exchange_form import exchange_form
 from trisplit.qap.instance import Instance
 from trisplit.qap.matrices import as_dense
-from trisplit.qap.rounding import swap_descent
+from trisplit.qap.tabu import TabuSearch
 from trisplit.result import Certificate
 
 METHODS = ("tos", "concave", "faq", "transport")
 FAQ_ITERATIONS = 30
 EXCHANGED = 1000  # vertices up to which pairs are exchanged at the end
+MOVES, WORK = 10_000, 5 * 10**7  # of the tabu search: at most, and times n^2
 
 
 class Settings(NamedTuple):
@@ -57,15 +59,15 @@ def run_start(
     if f.n == 0:
         return Found(np.empty(0, dtype=np.int64), 0.0, 0, True, None, None, "nothing to match")
     if settings.method == "tos" and settings.init is None and perturbation == 0.0:
-        return _in_turn(f, settings, report)
+        return _in_turn(f, settings, rng, report)
     default = "barycenter" if settings.method in ("faq", "transport") else "spectral"
     X = perturbed(starting_point(f, default if settings.init is None else settings.init), perturbation, rng)
     attempt = _method(f, X, settings)
     report(f"{settings.method}: score {attempt.best.score:g} after {attempt.iterations} iterations")
-    return _polished(f, attempt.best, attempt, settings, settings.method)
+    return _polished(f, attempt.best, attempt, settings, rng, settings.method)
 
 
-def _in_turn(f: MatchObjective, settings: Settings, report: Callable[[str], None]) -> Found:
+def _in_turn(f: MatchObjective, settings: Settings, rng: np.random.Generator, report: Callable[[str], None]) -> Found:
     best: Refined | None = None
     if f.C is not None:
         best = refine(f, best_assignment(f.gradient_at_barycentre()))
@@ -76,12 +78,12 @@ def _in_turn(f: MatchObjective, settings: Settings, report: Callable[[str], None
     report(f"splitting: score {attempt.best.score:g} after {attempt.iterations} iterations")
     best = _better(best, attempt.best)
     if attempt.best.settled:
-        return _polished(f, best, attempt, settings._replace(polish=False), "splitting")
+        return _polished(f, best, attempt, settings._replace(polish=False), rng, "splitting")
     flat = starting_point(f, "barycenter")
     other = frank_wolfe(f, flat, max_iter=settings.max_iter or FAQ_ITERATIONS, tol=settings.tol)
     report(f"Frank-Wolfe: score {other.best.score:g} after {other.iterations} iterations")
     how = "Frank-Wolfe" if other.best.score > best.score else "splitting"
-    return _polished(f, _better(best, other.best), attempt, settings, how)
+    return _polished(f, _better(best, other.best), attempt, settings, rng, how)
 
 
 def _method(f: MatchObjective, X: np.ndarray, settings: Settings) -> Attempt:
@@ -96,10 +98,15 @@ def _better(one: Refined | None, other: Refined) -> Refined:
     return other if one is None or other.score > one.score else one
 
 
-def _polished(f: MatchObjective, best: Refined, attempt: Attempt, settings: Settings, how: str) -> Found:
+def _polished(
+    f: MatchObjective, best: Refined, attempt: Attempt, settings: Settings, rng: np.random.Generator, how: str
+) -> Found:
     p, score = best.p, best.score
-    if settings.polish and f.n <= EXCHANGED and len(f.layers) == 1 and not f.crossed:
-        p = swap_descent(_instance(f), p)
+    if settings.polish and 1 < f.n <= EXCHANGED and len(f.layers) == 1 and not f.crossed and not best.settled:
+        search = TabuSearch(exchange_form(_instance(f)))
+        search.start(p)
+        search.advance(min(MOVES, WORK // f.n**2), rng)
+        p = search.permutation
         score = f.value_at(p)
     return Found(p, score, attempt.iterations, attempt.converged, attempt.X, attempt.certificate, how)
 
@@ -109,6 +116,6 @@ def _instance(f: MatchObjective) -> Instance:
     ((A, B),) = f.layers
     matrices = [-as_dense(A).astype(float), as_dense(B).astype(float)]
     matrices += [] if f.C is None else [-f.C.astype(float)]
-    if all((M == np.rint(M)).all() and np.abs(M).max(initial=0.0) < 2**24 for M in matrices):
+    if all((np.rint(M) == M).all() and np.abs(M).max(initial=0.0) < 2**24 for M in matrices):
         matrices = [M.astype(np.int64) for M in matrices]
     return Instance("match", matrices[0], matrices[1], C=matrices[2] if len(matrices) == 3 else None)
