@@ -110,7 +110,7 @@ def _strength(asked: Asked, result: MatchResult) -> str:
     if isnan(above):
         return f"{result.alignment_strength:.4f}"
     side = "above" if above >= 0 else "below"
-    return f"{result.alignment_strength:.4f} ({abs(above):.1f} standard deviations {side} random matches)"
+    return f"{result.alignment_strength:.4f} ({abs(above):,.{1 if abs(above) < 100 else 0}f} standard deviations {side} random matches)"
 
 
 def least_sure(asked: Asked, result: MatchResult, count: int) -> list[list[str]]:
