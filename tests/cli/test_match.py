@@ -82,6 +82,7 @@ def found(files, monkeypatch):
     asked = {}
 
     def answer(A, B, **options):
+        assert callable(options.pop("verbose"))
         asked.update(options)
         A, B = as_graph(A, "A"), as_graph(B, "B")
         p = files[2] if A.n == N else np.arange(A.n)
@@ -213,6 +214,19 @@ def test_without_matplotlib_the_page_has_the_matrices_all_the_same(found, monkey
     assert "B, as matched" in text
 
 
+def test_the_search_itself_finds_the_match_and_the_seed_decides(files, capsys):
+    A, B, p = files
+    answers = []
+    for options in (["--seed", "3"], ["--seed", "3", "--workers", "2"]):
+        assert run(["match", "A.npz", "B.npz", "--starts", "3", "--json", "out.json", *options]) == 0
+        with open("out.json") as file:
+            answers.append(json.load(file))
+    assert answers[0]["permutation"] == answers[1]["permutation"]
+    assert answers[0]["score"] >= (A * B[np.ix_(p, p)]).sum()
+    assert len(answers[0]["misc"]) == 3
+    assert len(answers[0]["stability"]) == N
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -245,12 +259,18 @@ def test_an_error_of_the_search_is_one_line_and_nothing_is_written(found, monkey
     assert not os.path.exists("out.json")
 
 
-def test_a_long_run_is_announced(found, monkeypatch, capsys):
-    monkeypatch.setattr(import_module("trisplit.cli.match"), "LONG", 0.0)
+def test_a_large_search_says_first_what_it_takes(found, monkeypatch, capsys):
+    def search(A, B, verbose, **options):
+        for line in ("24 vertices: up to 3 KiB", "start 1", "start 2"):
+            verbose(line)
+        return a_result(A.layers[0].toarray(), B.layers[0].toarray(), np.arange(N))
+
+    monkeypatch.setattr(api, "graph_match", search)
     assert run(["match", "A.npz", "B.npz"]) == 0
-    err = capsys.readouterr().err
-    assert re.match(rf"trisplit: {N} and {N} vertices, .*GiB", err)
-    assert err.count("\n") == 1
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(import_module("trisplit.cli.match"), "LONG", N)
+    assert run(["match", "A.npz", "B.npz"]) == 0
+    assert capsys.readouterr().err == "trisplit: 24 vertices: up to 3 KiB\n"
 
 
 def test_edges_and_digests_do_not_depend_on_how_a_graph_is_stored():

@@ -306,7 +306,7 @@ def test_what_does_not_fit_is_refused_before_it_is_allocated(monkeypatch):
 def test_lines_on_progress(capsys):
     A, B, _ = correlated(30, 0.5, 0.5, 15)
     lines = []
-    graph_match(A, B, rng=0, progress=lines.append)
+    graph_match(A, B, rng=0, verbose=lines.append)
     assert any("splitting" in line for line in lines)
     graph_match(A, B, rng=0, verbose=1)
     assert "splitting" in capsys.readouterr().err

@@ -50,7 +50,7 @@ def test_all_of_it_becomes_json():
         agreement=np.array([1.0, np.nan, 0.5, 0.5, 1.0]),
         labels_A=np.array(list("abcde"), dtype=object),
         certificate=Certificate(np.float64(1e-6), 0.0, "gap"),
-        misc=[{"nit": np.int64(3), "converged": np.bool_(True), "start": np.arange(2)}],
+        misc=[{"nit": np.int64(3), "converged": np.bool_(True), "start": np.arange(2), "convex_solution": np.eye(5)}],
     )
     record = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert record["permutation"] == p.tolist()

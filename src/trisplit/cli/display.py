@@ -7,7 +7,7 @@ from types import TracebackType
 class Display:
     """A progress line on standard error; silent unless that is a terminal."""
 
-    def __init__(self, name: str, *, remaining: bool = False) -> None:
+    def __init__(self, name: str, *, remaining: bool = False, endless: bool = False) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -22,7 +22,7 @@ class Display:
             transient=True,
             disable=not console.is_terminal,
         )
-        self.task = self.bar.add_task("", total=1.0)
+        self.task = self.bar.add_task("", total=None if endless else 1.0)
 
     def __enter__(self) -> Callable[[str, float], None]:
         self.bar.start()

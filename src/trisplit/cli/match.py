@@ -1,9 +1,10 @@
 """trisplit match: which vertex of one graph is which of another, and how sure that is."""
 
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,10 +13,7 @@ from trisplit.cli.outputs import check_paths
 from trisplit.cli.signals import Signals
 from trisplit.errors import InputError
 
-if TYPE_CHECKING:
-    from trisplit.matching.graphs import Graph
-
-LONG = 10.0  # seconds for which an estimate is worth a line
+LONG = 1500  # vertices from which a search says first what it will take
 
 
 def match(
@@ -49,15 +47,20 @@ def match(
     check_inputs(outputs, [a, b, *([seeds] if seeds is not None else [])])
     A, B = (read_graph(path, directed=directed) for path in (a, b))
     known = None if seeds is None else read_seeds(seeds, A, B)
-    announce(A, B)
     asked = {"n_init": starts, "method": method, "n_jobs": workers}
     options = {name: value for name, value in asked.items() if value is not None}
     with Signals() as signals:
         try:
-            with Display(f"{a.name}, {b.name}") as update:
-                options["progress"] = lambda text: update(text, 0.0)
+            with Display(f"{a.name}, {b.name}", endless=True) as update:
                 result = api.graph_match(
-                    A, B, partial_match=known, padding=padding, maximize=not minimize, rng=seed, **options
+                    A,
+                    B,
+                    partial_match=known,
+                    padding=padding,
+                    maximize=not minimize,
+                    rng=seed,
+                    verbose=Lines(update, announced=max(A.n, B.n) - (0 if known is None else len(known)) >= LONG),
+                    **options,
                 )
         except KeyboardInterrupt:
             print("trisplit: interrupted before there was an answer", file=sys.stderr)
@@ -87,14 +90,14 @@ def check_inputs(outputs: dict[str, Path | None], inputs: list[Path]) -> None:
                     raise InputError(f"{option} {path} is read by this command; choose another path")
 
 
-def announce(A: "Graph", B: "Graph") -> None:
-    """Say on standard error what a match of large graphs will take, if that is long."""
-    from scipy.sparse import issparse
+class Lines:
+    """Shows the lines that a search reports; the first, which says what a large one takes, stays on standard error."""
 
-    from trisplit.matching.large import estimate
+    def __init__(self, update: Callable[[str, float], None], *, announced: bool) -> None:
+        self.update, self.announced = update, announced
 
-    if all(map(issparse, (*A.layers, *B.layers))):
-        entries = [sum(layer.nnz for layer in graph.layers) for graph in (A, B)]  # pyright: ignore
-        expected = estimate(A.n, B.n, *entries)
-        if expected.seconds >= LONG:
-            print(f"trisplit: {expected.text}", file=sys.stderr)
+    def __call__(self, text: str) -> None:
+        if self.announced:
+            print(f"trisplit: {text}", file=sys.stderr)
+            self.announced = False
+        self.update(text, 0.0)

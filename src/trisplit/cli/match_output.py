@@ -109,8 +109,9 @@ def _strength(asked: Asked, result: MatchResult) -> str:
     above = chance(asked.A.layers, asked.B.layers, result.indices_A, result.indices_B)
     if isnan(above):
         return f"{result.alignment_strength:.4f}"
-    side = "above" if above >= 0 else "below"
-    return f"{result.alignment_strength:.4f} ({abs(above):.1f} standard deviations {side} random matches)"
+    side, size = "above" if above >= 0 else "below", abs(above)
+    deviations = f"{size:.1f}" if size < 100 else f"{size:,.0f}"
+    return f"{result.alignment_strength:.4f} ({deviations} standard deviations {side} random matches)"
 
 
 def least_sure(asked: Asked, result: MatchResult, count: int) -> list[list[str]]:

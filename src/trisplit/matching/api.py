@@ -60,7 +60,7 @@ def graph_match(
     n_jobs: int | None = None,
     max_iter: int | None = None,
     tol: float = 0.01,
-    verbose: int = 0,
+    verbose: int | Report = 0,
     rng: Rng = None,
     transport: bool = False,
     transport_regularizer: float = 100,
@@ -70,7 +70,6 @@ def graph_match(
     method: str = "tos",
     polish: bool = True,
     min_confidence: float = 0.0,
-    progress: Report | None = None,
 ) -> MatchResult:
     """Match the vertices of two graphs so that as many edges as possible lie on edges.
 
@@ -108,8 +107,8 @@ def graph_match(
         Iterations of a start: 200 by default, and 30 for Frank-Wolfe.
     tol : float
         The length of a step per vertex at which Frank-Wolfe ends; a hundredth of it for the splitting.
-    verbose : int
-        Positive: a line for each stage on standard error.
+    verbose : int or callable
+        Positive: a line for each stage on standard error; a callable gets these lines.
     rng : int, Generator or None
     transport : bool
         The same as `method="transport"`.
@@ -123,8 +122,6 @@ def graph_match(
         Whether a short tabu search ends the search where the match is not settled, up to 1,000 vertices of one layer.
     min_confidence : float
         Matches that are less sure are dropped, and their vertices stay unmatched.
-    progress : callable, optional
-        Gets a line for each stage instead.
 
     Returns
     -------
@@ -164,7 +161,7 @@ def graph_match(
         as_choice(padding, PADDINGS, "padding"),
         as_jobs(n_jobs),
         as_generator(rng)[1],
-        progress or (_say if verbose else _silent),
+        verbose if callable(verbose) else _say if verbose else _silent,
     )
     least = as_number(min_confidence, "min_confidence", least=0.0, most=1.0)
     matched = _sparse_way(problem, plan) if _is_large(problem, plan) else _dense_way(problem, plan)
@@ -241,15 +238,11 @@ def _dense_way(problem: MatchingProblem, plan: _Plan) -> Matched:
         found = run_start(reduced.objective, plan.settings._replace(init=own), moved, rng, plan.report)
         return reduced, found
 
-    if min(plan.jobs, plan.starts) > 1:
-        with ThreadPoolExecutor(min(plan.jobs, plan.starts)) as pool:
-            ended = list(pool.map(start, range(plan.starts)))
-    else:
-        ended = [start(number) for number in range(plan.starts)]
+    ended = _all_or_so_far(start, plan.starts, min(plan.jobs, plan.starts))
     sign = 1.0 if problem.maximize else -1.0
     permutations = [_whole(problem, reduced, found.p) for reduced, found in ended]
     scores = [problem.score(*_pairs(problem, p)) for p in permutations]
-    best = max(range(plan.starts), key=lambda number: sign * scores[number])
+    best = max(range(len(ended)), key=lambda number: sign * scores[number])
     reduced, found = ended[best]
     confidence = np.ones(problem.n)
     runners_up = np.full((problem.n, RUNNERS_UP), -1)
@@ -276,8 +269,28 @@ def _dense_way(problem: MatchingProblem, plan: _Plan) -> Matched:
         misc,
         found.certificate,
         permutations,
-        f"found by {found.how}",
+        f"found by {found.how}"
+        + (f"; interrupted after {len(ended)} of {plan.starts} starts" * (len(ended) < plan.starts)),
     )
+
+
+def _all_or_so_far(start: Callable[[int], tuple[Reduced, Found]], count: int, jobs: int) -> list[tuple[Reduced, Found]]:
+    """Return what the starts found, in their order; after Ctrl-C, what those that were done by then found, if any."""
+    ended = {}
+
+    def run(number: int) -> None:
+        ended[number] = start(number)
+
+    pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
+    try:
+        list(map(run, range(count)) if pool is None else pool.map(run, range(count)))
+    except KeyboardInterrupt:
+        if not ended:
+            raise
+    finally:
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
+    return [ended[number] for number in sorted(ended)]
 
 
 def _whole(problem: MatchingProblem, reduced: Reduced, p: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Graph matching as an object in scikit-learn's convention; scikit-learn itself is not needed."""
 
 import inspect
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from trisplit.matching.api import graph_match
 from trisplit.matching.graphs import as_graph
 from trisplit.matching.moments import Matrix
 from trisplit.matching.result import MatchResult
+from trisplit.solve import Rng
 
 __all__ = ["GraphMatcher"]
 
@@ -44,7 +46,6 @@ class GraphMatcher:
     def __init__(
         self,
         *,
-        method: str = "tos",
         init: np.ndarray | str | None = None,
         init_perturbation: float = 0.0,
         n_init: int = 1,
@@ -54,16 +55,16 @@ class GraphMatcher:
         n_jobs: int | None = None,
         max_iter: int | None = None,
         tol: float = 0.01,
-        verbose: int = 0,
-        rng: int | np.random.Generator | None = None,
+        verbose: int | Callable[[str], None] = 0,
+        rng: Rng = None,
         transport: bool = False,
         transport_regularizer: float = 100,
-        transport_tol: float = 5e-2,
+        transport_tol: float = 0.05,
         transport_max_iter: int = 1000,
+        method: str = "tos",
         polish: bool = True,
         min_confidence: float = 0.0,
     ) -> None:
-        self.method = method
         self.init = init
         self.init_perturbation = init_perturbation
         self.n_init = n_init
@@ -79,6 +80,7 @@ class GraphMatcher:
         self.transport_regularizer = transport_regularizer
         self.transport_tol = transport_tol
         self.transport_max_iter = transport_max_iter
+        self.method = method
         self.polish = polish
         self.min_confidence = min_confidence
 

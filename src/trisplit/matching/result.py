@@ -124,7 +124,7 @@ class MatchResult:
         return np.lexsort((agreement, confidence))[: max(count, 0)]
 
     def to_dict(self) -> dict[str, object]:
-        """Return all of it in lists and numbers that JSON knows; what is not finite becomes None."""
+        """Return it in lists and numbers that JSON knows, without matrices; what is not finite becomes None."""
         record = {
             name: plain(getattr(self, name))
             for name in ("n_A", "n_B", "seeds", "method", "maximize", "score", "bound", "alignment_strength")
@@ -134,7 +134,8 @@ class MatchResult:
         for name in ("confidence", "runners_up", "agreement", "stability"):
             record[name] = plain(getattr(self, name))
         record["certificate"] = None if self.certificate is None else plain(self.certificate._asdict())
-        return record | {"seconds": plain(self.seconds), "message": self.message, "misc": plain(self.misc)}
+        misc = [{name: value for name, value in start.items() if np.ndim(value) < 2} for start in self.misc]
+        return record | {"seconds": plain(self.seconds), "message": self.message, "misc": plain(misc)}
 
     def __repr__(self) -> str:
         return "\n".join([f"MatchResult: {self._sizes()}", *(f"  {line}" for line in self._lines())])
