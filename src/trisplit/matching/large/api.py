@@ -1,4 +1,4 @@
-"""match_large(): seeds, a similarity or spectra -> percolation -> splitting on candidates -> assignments."""
+"""match_large(): seeds, a similarity or surroundings -> percolation -> splitting on candidates -> assignments."""
 
 import sys
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from trisplit.matching.large.channels import Channels, Layers, channels
 from trisplit.matching.large.memory import KEPT, estimate, require_memory
 from trisplit.matching.large.pattern_tos import PatternProblem, pattern_tos
 from trisplit.matching.large.percolation import Percolation, percolate, witnesses
+from trisplit.matching.large.profiles import from_profiles
 from trisplit.matching.large.refine import complete, refine
 from trisplit.solve import Rng, as_generator
 
@@ -71,7 +72,7 @@ def match_large(
     similarity : csr_array of shape (n_A, n_B), optional
         Adds S[i,p_i] to the score.
     rng : Generator or int, optional
-        Starts the eigenvectors of graphs without seeds and similarity; nothing else is random.
+        Of the features and eigenvectors of graphs without seeds and similarity; nothing else is random.
     max_iter : int
         Most rounds of each stage.
     tol : float
@@ -110,7 +111,7 @@ def match_large(
     if report is not None:
         report(expected.text)
     graphs = channels(A, B, similarity)
-    found = _grown(graphs, fixed, max_iter, kept, report)
+    found = _grown(graphs, fixed, generator, max_iter, kept, report)
     rounds = found.rounds
     if _agreement(graphs, found.partner) < POOR:
         relaxed = _relaxed(graphs, A, B, found.partner, fixed, generator, max_iter, tol, kept, report)
@@ -124,14 +125,16 @@ def match_large(
     return LargeMatch(partner, rounds + found.rounds, found.converged, graphs.score(partner), W)
 
 
-def _grown(graphs: Channels, fixed: np.ndarray, max_iter: int, kept: int, report: Report | None) -> Percolation:
-    """Percolate from seeds and from the best match by similarity, as far as there are any."""
+def _grown(
+    graphs: Channels, fixed: np.ndarray, rng: np.random.Generator, max_iter: int, kept: int, report: Report | None
+) -> Percolation:
+    """Percolate from seeds and from the best match by similarity; where there is neither, by surroundings."""
     start = fixed
     if graphs.S.nnz:
         alike = assign(candidates.from_similarity(graphs.S, fixed, kept), price=0.0).partner
         start = np.where(fixed >= 0, fixed, alike)
     if not (start >= 0).any():
-        return Percolation(start, 0, False)
+        start = assign(from_profiles(graphs, fixed, kept, rng), price=0.0).partner
     return percolate(graphs, fixed, start=start, max_iter=max_iter, report=report)
 
 
@@ -151,8 +154,8 @@ def _relaxed(
     patterns = [candidates.from_witnesses(graphs, partner, fixed, kept)]
     if graphs.S.nnz:
         patterns.append(candidates.from_similarity(graphs.S, fixed, kept))
-    elif not (partner >= 0).any():
-        patterns.append(candidates.spectral(A, B, fixed, kept, rng))
+    elif not (fixed >= 0).any():
+        patterns += [candidates.spectral(A, B, fixed, kept, rng), from_profiles(graphs, fixed, kept, rng)]
     pattern = candidates.join(*patterns, fixed=fixed)
     turned = graphs.n_A > graphs.n_B
     if turned:
