@@ -1,11 +1,16 @@
 """match_large(): seeds, a similarity or surroundings -> percolation -> splitting on candidates -> assignments."""
 
+# pyright: reportOptionalSubscript=false, reportOptionalMemberAccess=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportOptionalIterable=false
+# The types of scipy.sparse are not declared, only guessed.
+
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
 from trisplit.errors import InputError
 from trisplit.matching.large import candidates
@@ -111,10 +116,12 @@ def match_large(
     if report is not None:
         report(expected.text)
     graphs = channels(A, B, similarity)
-    found = _grown(graphs, fixed, generator, max_iter, kept, report)
+    with threadpool_limits(1):  # the rounding of a dense product depends on the number of threads
+        found = _grown(graphs, fixed, generator, max_iter, kept, report)
     rounds = found.rounds
     if _agreement(graphs, found.partner) < POOR:
-        relaxed = _relaxed(graphs, A, B, found.partner, fixed, generator, max_iter, tol, kept, report)
+        with threadpool_limits(1):
+            relaxed = _relaxed(graphs, A, B, found.partner, fixed, generator, max_iter, tol, kept, report)
         rounds += relaxed.rounds
         if graphs.score(relaxed.partner) > graphs.score(found.partner):
             found = relaxed

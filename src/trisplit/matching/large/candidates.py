@@ -13,6 +13,10 @@ Z. Fan, C. Mao, Y. Wu, J. Xu (2020), Spectral graph matching and regularized qua
 theory, ICML.
 """
 
+# pyright: reportOptionalSubscript=false, reportOptionalMemberAccess=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportOptionalIterable=false
+# The types of scipy.sparse are not declared, only guessed.
+
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 

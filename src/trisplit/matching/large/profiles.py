@@ -29,10 +29,10 @@ def from_profiles(graphs: Channels, fixed: np.ndarray, kept: int, rng: np.random
     >>> from_profiles(channels((path,), (path,)), none, 1, np.random.default_rng(0)).indices
     array([0, 1, 2, 3], dtype=int32)
     """
+    if graphs.n_A == 0 or graphs.n_B == 0:
+        return join(csr_array((graphs.n_A, graphs.n_B)), fixed=fixed)
     x = _profiles(graphs, rng)
     left, right = x[: graphs.n_A], x[graphs.n_A :]
-    if left.shape[0] == 0 or right.shape[0] == 0 or x.shape[1] == 0:
-        return join(csr_array((graphs.n_A, graphs.n_B)), fixed=fixed)
     return join(best_products(left, right, kept), csr_array(best_products(right, left, kept).T), fixed=fixed)
 
 
@@ -46,20 +46,20 @@ def _profiles(graphs: Channels, rng: np.random.Generator) -> np.ndarray:
     x = _standard(summed(np.ones((graphs.n_A + graphs.n_B, 1))))
     features = [x]
     for _ in range(DEPTH):
-        R = rng.standard_normal((x.shape[1], WIDTH)) / max(x.shape[1], 1) ** 0.5
+        R = rng.standard_normal((x.shape[1], WIDTH)) / x.shape[1] ** 0.5
         h = np.tanh(x @ R + rng.standard_normal(WIDTH))
         received = _standard(summed(h - h.mean(axis=0)))
         features.append(received)
         x = np.hstack([received, _standard(h)])
     x = np.hstack(features)
-    variances, axes = np.linalg.eigh(x.T @ x / max(x.shape[0], 1))
-    strong = variances > WEAKEST * max(float(variances.max(initial=0.0)), 1e-12)
+    variances, axes = np.linalg.eigh(x.T @ x / x.shape[0])
+    strong = variances > WEAKEST * max(float(variances.max()), 1e-12)
     x = x @ axes[:, strong] / np.sqrt(variances[strong])
     return x / np.maximum(np.linalg.norm(x, axis=1), 1e-12)[:, None]
 
 
 def _standard(x: np.ndarray) -> np.ndarray:
     """Return columns with mean 0 and variance 1; what is constant becomes 0."""
-    x = x - x.mean(axis=0) if x.size else x
-    deviation = np.sqrt((x**2).mean(axis=0)) if x.size else np.ones(x.shape[1])
+    x = x - x.mean(axis=0)
+    deviation = np.sqrt((x**2).mean(axis=0))
     return x / np.where(deviation > 1e-9, deviation, np.inf)
