@@ -7,7 +7,9 @@ from scipy.sparse import csr_array
 from tests.matching.large_graphs import correlated, some_seeds
 from trisplit.errors import InputError
 from trisplit.matching.large import available_bytes, estimate, match_large
+from trisplit.matching.large.channels import channels
 from trisplit.matching.large.memory import require_memory
+from trisplit.matching.large.profiles import from_profiles
 
 
 def assert_valid(permutation, n_A, n_B):
@@ -154,3 +156,19 @@ def test_what_cannot_fit_is_refused_before():
     require_memory(small, free=2**34)
     free = available_bytes()
     assert free is None or free > 0
+
+
+@pytest.mark.parametrize("n_A", [400, 380])
+def test_surroundings_find_the_match_without_seeds(n_A):
+    rng = np.random.default_rng(8)
+    A, B, truth = correlated(400, 20, 0.95, rng)
+    A = csr_array(A[:n_A][:, :n_A])
+    assert (match_large((A,), (B,), rng=0).permutation == truth[:n_A]).mean() >= 0.99
+
+
+def test_profiles_do_not_depend_on_the_order_of_vertices():
+    rng = np.random.default_rng(9)
+    A, B, truth = correlated(300, 12, 1.0, rng)
+    pattern = from_profiles(channels((A,), (B,)), np.full(300, -1), 1, np.random.default_rng(0))
+    connected = np.flatnonzero(np.diff(A.indptr) > 2)
+    assert (np.asarray(pattern[connected, truth[connected]]).ravel() > 0).mean() >= 0.98

@@ -1,4 +1,8 @@
-"""match_large(): seeds, a similarity or spectra -> percolation -> splitting on candidates -> assignments."""
+"""match_large(): seeds, a similarity or surroundings -> percolation -> splitting on candidates -> assignments."""
+
+# pyright: reportOptionalSubscript=false, reportOptionalMemberAccess=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportOptionalIterable=false
+# The types of scipy.sparse are not declared, only guessed.
 
 import sys
 from collections.abc import Callable
@@ -6,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
 from trisplit.errors import InputError
 from trisplit.matching.large import candidates
@@ -14,6 +19,7 @@ from trisplit.matching.large.channels import Channels, Layers, channels
 from trisplit.matching.large.memory import KEPT, estimate, require_memory
 from trisplit.matching.large.pattern_tos import PatternProblem, pattern_tos
 from trisplit.matching.large.percolation import Percolation, percolate, witnesses
+from trisplit.matching.large.profiles import from_profiles
 from trisplit.matching.large.refine import complete, refine
 from trisplit.solve import Rng, as_generator
 
@@ -71,7 +77,7 @@ def match_large(
     similarity : csr_array of shape (n_A, n_B), optional
         Adds S[i,p_i] to the score.
     rng : Generator or int, optional
-        Starts the eigenvectors of graphs without seeds and similarity; nothing else is random.
+        Of the features and eigenvectors of graphs without seeds and similarity; nothing else is random.
     max_iter : int
         Most rounds of each stage.
     tol : float
@@ -110,10 +116,12 @@ def match_large(
     if report is not None:
         report(expected.text)
     graphs = channels(A, B, similarity)
-    found = _grown(graphs, fixed, max_iter, kept, report)
+    with threadpool_limits(1):  # the rounding of a dense product depends on the number of threads
+        found = _grown(graphs, fixed, generator, max_iter, kept, report)
     rounds = found.rounds
     if _agreement(graphs, found.partner) < POOR:
-        relaxed = _relaxed(graphs, A, B, found.partner, fixed, generator, max_iter, tol, kept, report)
+        with threadpool_limits(1):
+            relaxed = _relaxed(graphs, A, B, found.partner, fixed, generator, max_iter, tol, kept, report)
         rounds += relaxed.rounds
         if graphs.score(relaxed.partner) > graphs.score(found.partner):
             found = relaxed
@@ -124,14 +132,16 @@ def match_large(
     return LargeMatch(partner, rounds + found.rounds, found.converged, graphs.score(partner), W)
 
 
-def _grown(graphs: Channels, fixed: np.ndarray, max_iter: int, kept: int, report: Report | None) -> Percolation:
-    """Percolate from seeds and from the best match by similarity, as far as there are any."""
+def _grown(
+    graphs: Channels, fixed: np.ndarray, rng: np.random.Generator, max_iter: int, kept: int, report: Report | None
+) -> Percolation:
+    """Percolate from seeds and from the best match by similarity; where there is neither, by surroundings."""
     start = fixed
     if graphs.S.nnz:
         alike = assign(candidates.from_similarity(graphs.S, fixed, kept), price=0.0).partner
         start = np.where(fixed >= 0, fixed, alike)
     if not (start >= 0).any():
-        return Percolation(start, 0, False)
+        start = assign(from_profiles(graphs, fixed, kept, rng), price=0.0).partner
     return percolate(graphs, fixed, start=start, max_iter=max_iter, report=report)
 
 
@@ -151,8 +161,8 @@ def _relaxed(
     patterns = [candidates.from_witnesses(graphs, partner, fixed, kept)]
     if graphs.S.nnz:
         patterns.append(candidates.from_similarity(graphs.S, fixed, kept))
-    elif not (partner >= 0).any():
-        patterns.append(candidates.spectral(A, B, fixed, kept, rng))
+    elif not (fixed >= 0).any():
+        patterns += [candidates.spectral(A, B, fixed, kept, rng), from_profiles(graphs, fixed, kept, rng)]
     pattern = candidates.join(*patterns, fixed=fixed)
     turned = graphs.n_A > graphs.n_B
     if turned:

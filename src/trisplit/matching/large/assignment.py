@@ -1,5 +1,9 @@
 """The best match of rows with columns among given pairs: an auction with epsilon scaling, in compiled code."""
 
+# pyright: reportOptionalSubscript=false, reportOptionalMemberAccess=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportOptionalIterable=false
+# The types of scipy.sparse are not declared, only guessed.
+
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +51,7 @@ def assign(W: csr_array, *, price: float | None = None, eps: float | None = None
     """
     from trisplit.kernels.auction import columns_bid, rows_bid
 
-    n, m = W.shape
+    n, m = W.shape[0], W.shape[1]
     partner, owner, q, u = np.full(n, -1), np.full(m, -1), np.zeros(m), np.zeros(n)
     if n == 0 or W.nnz == 0:
         return Assigned(partner, q, u, 0.0)

@@ -13,6 +13,10 @@ Z. Fan, C. Mao, Y. Wu, J. Xu (2020), Spectral graph matching and regularized qua
 theory, ICML.
 """
 
+# pyright: reportOptionalSubscript=false, reportOptionalMemberAccess=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportOptionalIterable=false
+# The types of scipy.sparse are not declared, only guessed.
+
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
@@ -52,7 +56,7 @@ def spectral(A: Layers, B: Layers, fixed: np.ndarray, kept: int, rng: np.random.
     u, v = u * u.sum(axis=0), v * v.sum(axis=0)
     left = _directions(u, a, eta) @ _cauchy(a, b, eta)
     right = _directions(v, b, eta)
-    return join(_best_products(left, right, kept), csr_array(_best_products(right, left, kept).T), fixed=fixed)
+    return join(best_products(left, right, kept), csr_array(best_products(right, left, kept).T), fixed=fixed)
 
 
 def join(*patterns: csr_array, fixed: np.ndarray) -> csr_array:
@@ -91,7 +95,7 @@ def largest(S: csr_array, kept: int) -> csr_array:
     return csr_array((S.data[chosen], (rows[chosen], S.indices[chosen])), shape=S.shape)
 
 
-def _best_products(left: np.ndarray, right: np.ndarray, kept: int) -> csr_array:
+def best_products(left: np.ndarray, right: np.ndarray, kept: int) -> csr_array:
     """Return the largest entries of each row of left @ right', which is never held as a whole."""
     n, m = left.shape[0], right.shape[0]
     kept, step = min(kept, m), max(1, BLOCK // max(m, 1))

@@ -8,6 +8,10 @@ one for each layer if all graphs are symmetric, since the two are then equal, an
 counts, for unweighted graphs, the matched pairs that are neighbours of i and of l: the witnesses of the pair (i, l).
 """
 
+# pyright: reportOptionalSubscript=false, reportOptionalMemberAccess=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportOptionalIterable=false
+# The types of scipy.sparse are not declared, only guessed.
+
 from dataclasses import dataclass
 from functools import cached_property
 

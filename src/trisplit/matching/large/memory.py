@@ -11,6 +11,8 @@ ROUNDS, SPLITTINGS = 20, 100  # of percolation and refinement, and of splitting,
 # Measured on one core: seconds for a product of a round of percolation, and of splitting, for a pair that is kept,
 # and for an edge.
 PRODUCT, SPLIT_PRODUCT, PAIR, EDGE = 2e-8, 5e-9, 3e-7, 1e-6
+COMPARISON = 5e-8  # of the features of two vertices
+FEATURE_BYTES = 12_000  # of the features of a vertex, and of eigenvectors
 PAIR_BYTES, EDGE_BYTES, VERTEX_BYTES, BASE_BYTES = 120, 64, 200, 150 * 2**20
 
 
@@ -66,8 +68,9 @@ def estimate(
     edges = ways * (nnz_A + nnz_B) + 2 * similarity
     seconds = 1 + ROUNDS * (products * PRODUCT + pairs * PAIR) + edges * EDGE
     if not seeded:
-        seconds += SPLITTINGS * SPLIT_PRODUCT * 2 * kept * edges
-    size = int(BASE_BYTES + edges * EDGE_BYTES + 3 * pairs * PAIR_BYTES + (n_A + n_B) * VERTEX_BYTES)
+        seconds += SPLITTINGS * SPLIT_PRODUCT * 2 * kept * edges + COMPARISON * n_A * n_B
+    vertex = VERTEX_BYTES if seeded else VERTEX_BYTES + FEATURE_BYTES
+    size = int(BASE_BYTES + edges * EDGE_BYTES + 3 * pairs * PAIR_BYTES + (n_A + n_B) * vertex)
     took = f"about {size / 2**30:.1f} GiB and {seconds:.0f} s"
     return Estimate(seconds, size, f"{n_A} and {n_B} vertices, {nnz_A} and {nnz_B} entries: {took}")
 

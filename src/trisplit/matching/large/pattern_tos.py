@@ -9,6 +9,10 @@ pattern, the two sets do not meet; z then approaches the points of g that are ne
 [YMS21] Yurtsever, Mangalick, Sra (2021), Three Operator Splitting with a Nonconvex Loss Function.
 """
 
+# pyright: reportOptionalSubscript=false, reportOptionalMemberAccess=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportOptionalIterable=false
+# The types of scipy.sparse are not declared, only guessed.
+
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -120,7 +124,7 @@ def pattern_tos(
     >>> pattern_tos(problem, np.full(problem.size, 0.5, np.float32), 0.1).z.round(3)
     array([1., 0., 1., 0., 1.], dtype=float32)
     """
-    y, gamma = y.astype(np.float32), np.float32(gamma)
+    y, gamma = y.astype(np.float32), float(gamma)
     size, before, t, residual = problem.shape[0] ** 0.5, None, 0, np.inf
     z = problem.onto_rows(y)
     for t in range(1, max_iter + 1):

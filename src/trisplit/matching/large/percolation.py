@@ -18,6 +18,10 @@ L. Yartseva and M. Grossglauser (2013), On the performance of percolation graph 
 Hassani, M. Grossglauser (2015), Growing a graph matching from a handful of seeds, Proceedings of the VLDB Endowment 8.
 """
 
+# pyright: reportOptionalSubscript=false, reportOptionalMemberAccess=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportOptionalIterable=false
+# The types of scipy.sparse are not declared, only guessed.
+
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,5 +1,9 @@
 """From a match of most vertices to a better match of all: assignments by witnesses, then what is left by degrees."""
 
+# pyright: reportOptionalSubscript=false, reportOptionalMemberAccess=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportOptionalIterable=false
+# The types of scipy.sparse are not declared, only guessed.
+
 from collections.abc import Callable
 
 import numpy as np
