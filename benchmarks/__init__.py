@@ -11,8 +11,8 @@ class Benchmark(NamedTuple):
     """Where a benchmark is and what it measures.
 
     `by_instance` says that it goes through instances of QAPLIB, or those that its `choose` knows: its `run` also takes
-    the names of some of them, and the record is saved after every one, as all of them take hours. `resumable` says that it goes on from the file of an
-    earlier run: its `run` also takes that record, and names of its `PARTS`.
+    the names of some of them, and the record is saved after every one, as all of them take hours. `resumable` says that
+    it goes on from the file of an earlier run: its `run` also takes that record, and names of its `PARTS`.
     """
 
     module: str

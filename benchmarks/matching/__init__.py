@@ -110,9 +110,11 @@ def run(
                 drawn = (name, seed), draw(all_lines[name], seed)
                 save(f"{folder}/pair.npz", drawn[1])
             made = one_run(record, lent, all_lines[name], seed, contestant, drawn[1], Path(folder))
-            record["rows"].append(list(made))
             if contestant in lent.versions:
                 record["contestants"][contestant] = lent.versions[contestant]
+            if "missing" in lent.versions.get(contestant, {}):
+                continue
+            record["rows"].append(list(made))
             record["goals"] = goals(record)
 
 

@@ -23,8 +23,9 @@ class Runs(NamedTuple):
 
     accuracy: dict[int, float]
     seconds: dict[int, float]
-    late: int
-    peak_mib: float
+    late: int = 0
+    peak_mib: float = 0.0
+    why: str = ""  # the last was late
 
     @property
     def mean(self) -> float:
@@ -65,10 +66,14 @@ def runs(record: dict[str, Any]) -> dict[tuple[str, str], Runs]:
         late = failed is not None and (failed.startswith("time-out") or failed == "does not fit")
         if failed is not None and not late:
             continue
-        own = found.get((line, contestant), Runs({}, {}, 0, 0.0))
+        own = found.get((line, contestant), Runs({}, {}))
         limit = lines[line].own_limit if contestant == OURS else lines[line].limit
         own.accuracy[seed], own.seconds[seed] = (0.0, limit) if late else (accuracy, seconds)
-        found[line, contestant] = own._replace(late=own.late + late, peak_mib=max(own.peak_mib, peak or 0.0))
+        found[line, contestant] = own._replace(
+            late=own.late + late,
+            peak_mib=max(own.peak_mib, peak or 0.0),
+            why=failed.partition(",")[0] if failed else own.why,
+        )
     return found
 
 
@@ -76,7 +81,7 @@ def duels(record: dict[str, Any]) -> dict[str, Duel]:
     """Return the lines on which both have made all runs."""
     made, found = runs(record), {}
     for name, line in of_lines(record).items():
-        ours, theirs = (made.get((name, who), Runs({}, {}, 0, 0.0)) for who in (OURS, GRASPOLOGIC))
+        ours, theirs = (made.get((name, who), Runs({}, {})) for who in (OURS, GRASPOLOGIC))
         if not len(ours.accuracy) == len(theirs.accuracy) == line.runs:
             continue
         differences = [ours.accuracy[seed] - theirs.accuracy[seed] for seed in range(line.runs)]

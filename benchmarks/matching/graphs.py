@@ -2,8 +2,8 @@
 
 B is a noisy copy of A whose vertices are in another order. An edge of A with probability p is one of B with
 p + r (1 - p), and another pair with p (1 - r): then each graph by itself has the same distribution, and edges of both
-have the correlation r. Where edges are not drawn independently (power-law and real graphs), each is deleted with
-probability 1 - r - p (1 - r), p the density, and as many are added elsewhere.
+have the correlation r. Where edges are not drawn independently, a part of them is moved elsewhere: of power-law graphs
+(1 - r) (1 - p), p the density, which leaves the correlation r, of real graphs a tenth.
 
 All is NumPy's, and drawn once for all contestants.
 """
@@ -73,7 +73,7 @@ def block_model(line: Line, rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def attached(n: int, m: int, rng: np.random.Generator) -> Array:
-    """Return a graph of Barabasi and Albert: m + 1 vertices all joined, and each further one with m by their degrees."""
+    """Return a graph of Barabasi and Albert: m + 1 joined vertices, and each further one with m edges, by degrees."""
     A = np.zeros((n, n))
     A[: m + 1, : m + 1] = 1 - np.eye(m + 1)
     for i in range(m + 1, n):

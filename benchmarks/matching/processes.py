@@ -121,8 +121,12 @@ class Workers:
     def find(self, name: str, kind: str = "dense") -> Worker | None:
         """Return the process of a contestant, None if its library is nowhere."""
         worker = self.running.get((name, kind))
-        if worker is not None and worker.alive:
-            return worker
+        if worker is not None:
+            if worker.alive:
+                return worker
+            worker.close()
+        if "missing" in self.versions.get(name, {}):
+            return None
         for python in self.pythons(name):
             worker = Worker(name, kind, python)
             if worker.versions is not None:

@@ -57,7 +57,7 @@ def share(own: Runs | None) -> str:
         return ""
     found = [100 * one for one in own.accuracy.values()]
     if own.late == len(found):
-        return "time-out"
+        return own.why
     error = f" ± {stdev(found) / len(found) ** 0.5:.1f}" if len(found) > 1 else ""
     return f"{fmean(found):.1f}{error}"
 

@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -57,7 +58,7 @@ def scipy_faq():  # noqa: ANN201
 
 
 def pot():  # noqa: ANN201
-    """Gromov-Wasserstein distance of the adjacency matrices; with seeds fused, a pair that contradicts one costing 1."""
+    """Gromov-Wasserstein distance of adjacency matrices; with seeds fused: a pair that contradicts one costs 1."""
     import ot
 
     def run(A, B, seeds, seed):  # noqa: ANN001, ANN202
@@ -145,10 +146,8 @@ def warm_up(run, sparsely):  # noqa: ANN001, ANN201
 
 def forget_peak():  # noqa: ANN201
     """Let the peak of memory begin anew, where Linux lets us."""
-    try:
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
 
 
 def peak_mib():  # noqa: ANN201
@@ -174,11 +173,11 @@ def answer(run, task):  # noqa: ANN001, ANN201
         begin = perf_counter()
         p = run(A, B, seeds, task["seed"])
         seconds = perf_counter() - begin
+        np.save(task["out"], np.asarray(p, dtype=np.int64))
     except Exception as error:
         return {"failed": f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"}
     finally:
         faulthandler.cancel_dump_traceback_later()
-    np.save(task["out"], np.asarray(p, dtype=np.int64))
     return {"seconds": seconds, "peak_mib": peak_mib()}
 
 
