@@ -94,9 +94,8 @@ def run(
     if not record["runs"] or record["runs"][-1] != now:
         record["runs"].append(now)
     chosen = wanted(all_lines, quick, instances, parts, contestants)
-    record["rows"] = [
-        row for row in earlier if row[4] in (None, *FINAL) and not (again and tuple(row[:3]) in set(chosen))
-    ]
+    anew = set(chosen) if again else set()
+    record["rows"] = [row for row in earlier if row[4] in (None, *FINAL) and tuple(row[:3]) not in anew]
     record["goals"] = goals(record)
     done = {tuple(row[:3]) for row in record["rows"]}
     missing = [one for one in chosen if one not in done]
@@ -149,7 +148,8 @@ def one_run(
     """Make one run, unless the contestant has been too late on this line before."""
     fate = [row[4] for row in record["rows"] if row[0] == line.name and row[2] == contestant]
     if contestant != OURS and fate.count(TIME_OUT) >= PATIENCE:
-        found, p = {"failed": NOT_RUN}, None
+        found: dict[str, Any] = {"failed": NOT_RUN}
+        p = None
     else:
         found, p = measure(lent, contestant, line, seed, folder)
     row = Row(

@@ -45,8 +45,13 @@ def main(arguments: list[str] | None = None) -> int:
             write_json(path, record)
         print(f"{perf_counter() - begin:7.1f} s  {100 * done:5.1f} %  {text}", file=sys.stderr, flush=True)
 
-    options = {"before": before, "again": given.again, "seconds": given.seconds, "peers": given.graspologic}
-    chosen = {"instances": names["lines"], "parts": names["parts"], "contestants": names["contestants"]}
+    options: dict[str, Any] = {
+        "before": before,
+        "again": given.again,
+        "seconds": given.seconds,
+        "peers": given.graspologic,
+    }
+    chosen: dict[str, Any] = {"instances": names["lines"], "parts": names["parts"], "contestants": names["contestants"]}
     status = 0
     try:
         run(record, given.quick, report, **options, **chosen)

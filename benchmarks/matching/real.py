@@ -43,6 +43,6 @@ def adjacency(name: str) -> np.ndarray:
         "lesmis": nx.les_miserables_graph,
     }
     if name in makers:
-        return nx.to_numpy_array(makers[name](), weight="weight" if name == "lesmis" else None)
+        return nx.to_numpy_array(makers[name](), weight="weight" if name == "lesmis" else None)  # pyright: ignore
     with bz2.open(flow_file(name)) as file:
-        return nx.to_numpy_array(pickle.load(file), weight=None)  # of the installed package
+        return nx.to_numpy_array(pickle.load(file), weight=None)  # pyright: ignore  (the installed package is trusted)

@@ -132,11 +132,12 @@ def figure(record: dict[str, Any]) -> "Figure":
     from matplotlib.figure import Figure
 
     lines, made = of_lines(record), runs(record)
-    kinds = list(dict.fromkeys((line.graph, line.n, line.seeds) for line in lines.values() if line.part == "er"))
-    graphs, hints = (list(dict.fromkeys(kind[k] for kind in kinds)) for k in (0, 2))
+    random = [line for line in lines.values() if line.part == "er"]
+    graphs = list(dict.fromkeys(line.graph for line in random))
+    hints = sorted({line.seeds for line in random})
     with mpl.rc_context(STYLE):  # pyright: ignore[reportArgumentType]
         drawing = Figure(figsize=(9.0, 2.2 * len(hints) + 2.6), layout="constrained")
-        top, bottom = drawing.subfigures(2, 1, height_ratios=(2.2 * len(hints), 2.6))
+        top, bottom = drawing.subfigures(2, 1, height_ratios=(2.2 * len(hints), 2.6))  # pyright: ignore
         panels = top.subplots(len(hints), len(graphs), sharex=True, sharey=True, squeeze=False)
         for row, seeds in zip(panels, hints, strict=True):
             for panel, graph in zip(row, graphs, strict=True):
@@ -152,7 +153,7 @@ def draw_accuracy(panel: "Axes", record: dict[str, Any], graph: str, seeds: int)
     made = runs(record)
     own = [line for line in of_lines(record).values() if line.graph == graph and line.seeds == seeds]
     for who, colour in LOOKS.items():
-        there = [(line.correlation, made[line.name, who]) for line in own if (line.name, who) in made]
+        there = [(line.correlation or 0.0, made[line.name, who]) for line in own if (line.name, who) in made]
         if not there:
             continue
         means = [100 * one.mean for _, one in there]

@@ -31,13 +31,13 @@ WARM_UP = 30  # vertices
 
 
 def trisplit():  # noqa: ANN201
-    from trisplit.matching import graph_match
+    from trisplit.matching import graph_match  # pyright: ignore
 
     return lambda A, B, seeds, seed: matched(graph_match(A, B, partial_match=seeds, rng=seed), A)
 
 
 def graspologic():  # noqa: ANN201
-    from graspologic.match import graph_match
+    from graspologic.match import graph_match  # pyright: ignore
 
     return lambda A, B, seeds, seed: matched(graph_match(A, B, partial_match=seeds, rng=seed), A)
 
@@ -59,7 +59,7 @@ def scipy_faq():  # noqa: ANN201
 
 def pot():  # noqa: ANN201
     """Gromov-Wasserstein distance of adjacency matrices; with seeds fused: a pair that contradicts one costs 1."""
-    import ot
+    import ot  # pyright: ignore
 
     def run(A, B, seeds, seed):  # noqa: ANN001, ANN202
         A, B = dense(A), dense(B)
@@ -76,7 +76,7 @@ def pot():  # noqa: ANN201
 
 def pygmtools():  # noqa: ANN201
     """Reweighted random walks (RRWM) on the affinity B kron A; a seed has the affinity of the largest degree."""
-    import pygmtools
+    import pygmtools  # pyright: ignore
 
     pygmtools.set_backend("numpy")
 
