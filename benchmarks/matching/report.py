@@ -142,7 +142,13 @@ def figure(record: dict[str, Any]) -> "Figure":
         for row, seeds in zip(panels, hints, strict=True):
             for panel, graph in zip(row, graphs, strict=True):
                 draw_accuracy(panel, record, graph, seeds)
-        panels[0][0].legend(loc="best", fontsize=7)
+        for panel in panels[:, 0]:
+            panel.set_ylabel("right, percent")
+        for panel in panels[-1]:
+            panel.set_xlabel("correlation")
+        handles, labels = panels[0][0].get_legend_handles_labels()
+        if handles:
+            panels[0][0].legend(handles, labels, loc="best", fontsize=7)
         draw_times(bottom.subplots(), {name: [made.get((name, who)) for who in (OURS, GRASPOLOGIC)] for name in lines},
                    {name: line.seeds for name, line in lines.items()})  # fmt: skip
     return drawing
@@ -176,4 +182,6 @@ def draw_times(panel: "Axes", pairs: dict[str, list[Runs | None]], seeds: dict[s
         for factor, style in ((1.0, "-"), (0.5, "--")):
             panel.plot([low, high], [factor * low, factor * high], style, color="black", linewidth=0.8)
         panel.set(xscale="log", yscale="log")
-    panel.set(xlabel="seconds of graspologic (time-outs at their limit)", ylabel="seconds of trisplit")
+    panel.set(
+        xlabel="seconds of graspologic (time-outs at their limit)", ylabel="seconds of trisplit\n(lines: equal, half)"
+    )
