@@ -134,14 +134,13 @@ def load(path):  # noqa: ANN001, ANN201
 
 
 def warm_up(run, sparsely):  # noqa: ANN001, ANN201
-    """Match tiny graphs, so that nothing is compiled or imported later."""
-    rng = np.random.default_rng(0)
-    A = np.triu(rng.random((WARM_UP, WARM_UP)) < 0.3, 1).astype(float)
-    A = A + A.T
-    A = sparse.csr_array(A) if sparsely else A
-    seeds = np.column_stack([np.arange(3)] * 2)
-    for told in (None, seeds):
-        run(A, A, told, 0)
+    """Match tiny graphs that have little in common, so that every phase runs and compiles or imports what it needs."""
+    rng, graphs = np.random.default_rng(0), []
+    for _ in "AB":
+        upper = np.triu(rng.random((WARM_UP, WARM_UP)) < 0.3, 1).astype(float)
+        graphs.append(sparse.csr_array(upper + upper.T) if sparsely else upper + upper.T)
+    for seeds in (None, np.column_stack([np.arange(3)] * 2)):
+        run(*graphs, seeds, 0)
 
 
 def forget_peak():  # noqa: ANN201
