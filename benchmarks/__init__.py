@@ -10,9 +10,9 @@ from typing import NamedTuple
 class Benchmark(NamedTuple):
     """Where a benchmark is and what it measures.
 
-    `by_instance` says that it goes through instances of QAPLIB: its `run` also takes the names of some of them, and the
-    record is saved after every one, as all of them take hours. `resumable` says that it goes on from the file of an
-    earlier run: its `run` also takes that record, and names of its `PARTS`.
+    `by_instance` says that it goes through instances of QAPLIB, or those that its `choose` knows: its `run` also takes
+    the names of some of them, and the record is saved after every one, as all of them take hours. `resumable` says that
+    it goes on from the file of an earlier run: its `run` also takes that record, and names of its `PARTS`.
     """
 
     module: str
@@ -49,6 +49,12 @@ registry: dict[str, Benchmark] = {
     "gpu": Benchmark(
         "gpu",
         "iterations, starts and searches on one GPU, against its floor, other libraries and SciPy's FAQ",
+        True,
+        True,
+    ),
+    "matching": Benchmark(
+        "matching",
+        "graph matching: accuracy, score, seconds and memory, against graspologic, SciPy's FAQ, POT and pygmtools",
         True,
         True,
     ),

@@ -13,10 +13,10 @@ SAME_MACHINE = ("cpu", "cores", "system")
 SEARCHED = ("qap", "kernels")  # folders of the package on which the answers of a search depend
 
 
-def code() -> str:
+def code(folders: tuple[str, ...] = SEARCHED) -> str:
     """Return a digest of the code that searches, as the version does not change with every line of it."""
     digest, package = hashlib.sha256(), Path(trisplit.__file__).parent
-    for path in sorted(path for folder in SEARCHED for path in (package / folder).rglob("*.py")):
+    for path in sorted(path for folder in folders for path in (package / folder).rglob("*.py")):
         digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -6,6 +6,7 @@ PYTHONPATH=src:. python -m benchmarks.gpu --out DIR
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from math import inf
 from pathlib import Path
 from time import perf_counter
@@ -53,13 +54,13 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         status = 130
     write_json(path, record)
-    draw(given.out / "gpu.png", record)
+    draw(given.out / "gpu.png", record, figure)
     for table in tables(record):
         print(as_text(table), end="\n\n")
     return status
 
 
-def draw(path: Path, record: dict[str, Any]) -> None:
+def draw(path: Path, record: dict[str, Any], figure: Callable[[dict[str, Any]], Any]) -> None:
     """Write the figure, if matplotlib is installed."""
     try:
         from trisplit.paper.style import save_figure

@@ -27,22 +27,22 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="core|overhead|terms|stochastic|mapped|relax|multistart|qaplib|ablation|tabu|gpu",
+            metavar="core|overhead|terms|stochastic|mapped|relax|multistart|qaplib|ablation|tabu|gpu|matching",
             help="Which benchmark.",
         ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, in seconds: shows that it works.")] = False,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write NAME.json and NAME.png.")] = Path("bench"),
     instances: Annotated[
-        str | None, typer.Option(metavar="NAME,NAME", help="On QAPLIB: these instances alone.")
+        str | None, typer.Option(metavar="NAME,NAME", help="On QAPLIB, matching: these instances alone.")
     ] = None,
     parts: Annotated[
-        str | None, typer.Option(metavar="PART,PART", help="qaplib, ablation, gpu: these parts alone.")
+        str | None, typer.Option(metavar="PART,PART", help="qaplib, ablation, gpu, matching: these parts alone.")
     ] = None,
 ) -> None:
     """Compare speed with other libraries: print the ratios, write them as JSON and a figure."""
     benchmark, resumable = find(name), collection().registry[name].resumable
-    options: dict[str, Any] = {} if instances is None else {"instances": chosen(name, instances)}
+    options: dict[str, Any] = {} if instances is None else {"instances": chosen(name, instances, quick)}
     if parts is not None:
         options["parts"] = chosen_parts(name, parts)
     if resumable:
@@ -76,13 +76,16 @@ def find(name: str) -> ModuleType:
     return sibling(registry[name].module)
 
 
-def chosen(name: str, instances: str) -> list[str]:
+def chosen(name: str, instances: str, quick: bool) -> list[str]:
     """Return the names of the instances, each once, if the benchmark takes some and they all exist."""
     registry = collection().registry
     if not registry[name].by_instance:
         takers = ", ".join(other for other in registry if registry[other].by_instance)
         raise InputError(f"--instances is for {takers}, not for {name}; leave it out")
     names = list(dict.fromkeys(part.strip() for part in instances.split(",")))
+    choose = getattr(find(name), "choose", None)
+    if choose is not None:
+        return choose(names, quick)
     for one in names:
         trisplit.qap.load(one)
     return names
