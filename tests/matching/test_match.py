@@ -312,3 +312,11 @@ def test_lines_on_progress(capsys):
     assert "splitting" in capsys.readouterr().err
     res = ts.matching.graph_match(A, B, rng=0)
     assert res.certificate.kind in ("gap", "bound")
+
+
+def test_where_the_sparse_way_leads_to_nothing_dense_matrices_are_tried(monkeypatch):
+    monkeypatch.setattr("trisplit.matching.api.SPARSE", 50)
+    A, B, truth = correlated(150, 0.5, 0.85, 1)
+    lines = []
+    res = graph_match(sparse.csr_array(A), sparse.csr_array(B), rng=0, verbose=lines.append)
+    assert right(res, truth) == 1.0

@@ -25,8 +25,8 @@ from trisplit.qap.matrices import is_sparse
 from trisplit.result import Certificate
 from trisplit.solve import Rng, as_generator
 
-SPARSE = 1500  # vertices from which sparse graphs with seeds or a similarity are matched without dense matrices
-DENSE = 5000  # vertices up to which sparse graphs without either are matched with dense ones
+SPARSE = 1500  # vertices beyond which sparse graphs are matched without dense matrices
+DENSE = 5000  # vertices up to which dense matrices are tried where that leads to nothing
 ARRAYS = 14  # of n x n numbers in float32 that a start has in memory at most
 PERTURBATION = 0.1  # of further starts
 
@@ -190,8 +190,7 @@ def _is_large(problem: MatchingProblem, plan: _Plan) -> bool:
     )
     if not (fits and plain and (problem.S is None or is_sparse(problem.S))):
         return False
-    hints = len(problem.seeds) > 0 or problem.S is not None
-    return problem.n > (SPARSE if hints else DENSE) and all(M.data.min(initial=0.0) >= 0 for M in layers)  # pyright: ignore
+    return problem.n > SPARSE and all(M.data.min(initial=0.0) >= 0 for M in layers)  # pyright: ignore
 
 
 def _sparse_way(problem: MatchingProblem, plan: _Plan) -> Matched:
@@ -216,7 +215,11 @@ def _sparse_way(problem: MatchingProblem, plan: _Plan) -> Matched:
             "how": "percolation",
         }
     ]
-    return Matched(found.permutation, judged, misc, None, [found.permutation], "matched by common neighbours")
+    matched = Matched(found.permutation, judged, misc, None, [found.permutation], "found by common neighbours")
+    if problem.n > DENSE or np.median(judged.confidence) > 0.0:
+        return matched
+    other = _dense_way(problem, plan)
+    return max(matched, other, key=lambda one: problem.score(*_pairs(one.permutation)))
 
 
 def _dense_way(problem: MatchingProblem, plan: _Plan) -> Matched:
@@ -241,7 +244,7 @@ def _dense_way(problem: MatchingProblem, plan: _Plan) -> Matched:
     ended = _all_or_so_far(start, plan.starts, min(plan.jobs, plan.starts))
     sign = 1.0 if problem.maximize else -1.0
     permutations = [_whole(problem, reduced, found.p) for reduced, found in ended]
-    scores = [problem.score(*_pairs(problem, p)) for p in permutations]
+    scores = [problem.score(*_pairs(p)) for p in permutations]
     best = max(range(len(ended)), key=lambda number: sign * scores[number])
     reduced, found = ended[best]
     confidence = np.ones(problem.n)
@@ -301,7 +304,7 @@ def _whole(problem: MatchingProblem, reduced: Reduced, p: np.ndarray) -> np.ndar
     return np.where(whole < problem.B.n, whole, -1)[: problem.A.n]
 
 
-def _pairs(problem: MatchingProblem, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _pairs(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     indices = np.flatnonzero(p >= 0)
     return indices, p[indices]
 
@@ -310,7 +313,7 @@ def _result(problem: MatchingProblem, matched: Matched, method: str, least: floa
     sure = matched.judged.confidence >= least
     sure[problem.seeds[:, 0]] = True
     p = np.where(sure, matched.permutation, -1)
-    indices_A, indices_B = _pairs(problem, p)
+    indices_A, indices_B = _pairs(p)
     layers = problem.A.layers, problem.B.layers, indices_A, indices_B
     several = len(matched.permutations) > 1
     return MatchResult(
