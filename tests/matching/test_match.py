@@ -299,7 +299,7 @@ def test_bad_input_is_named_in_one_line(change, message):
 
 def test_what_does_not_fit_is_refused_before_it_is_allocated(monkeypatch):
     monkeypatch.setattr("trisplit.matching.api.available_bytes", lambda: 10_000)
-    with pytest.raises(InputError, match="sparse graphs with seeds"):
+    with pytest.raises(InputError, match="pass sparse graphs"):
         graph_match(np.ones((200, 200)), np.ones((200, 200)))
 
 

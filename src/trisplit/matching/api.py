@@ -28,6 +28,7 @@ from trisplit.solve import Rng, as_generator
 SPARSE = 1500  # vertices beyond which sparse graphs are matched without dense matrices
 DENSE = 5000  # vertices up to which dense matrices are tried where that leads to nothing
 ARRAYS = 14  # of n x n numbers in float32 that a start has in memory at most
+FLOPS_OF_A_START, SPEED = 1000, 3e10  # times n^3: two spectra, 200 times two products; a second
 PERTURBATION = 0.1  # of further starts
 
 Report = Callable[[str], None]
@@ -224,7 +225,7 @@ def _sparse_way(problem: MatchingProblem, plan: _Plan) -> Matched:
 
 def _dense_way(problem: MatchingProblem, plan: _Plan) -> Matched:
     k = problem.n - len(problem.seeds)
-    _require_memory(k, min(plan.jobs, plan.starts), plan.report)
+    _require_memory(k, plan)
     init = plan.settings.init
     if init is not None and not isinstance(init, str):
         init = as_init(init, k)
@@ -358,15 +359,19 @@ def _squares(graph: Graph) -> np.ndarray:
     return total
 
 
-def _require_memory(k: int, jobs: int, report: Report) -> None:
-    """Say how much memory a search takes, and refuse one that cannot fit before anything is allocated."""
+def _require_memory(k: int, plan: _Plan) -> None:
+    """Say how much memory and time a search takes, and refuse one that cannot fit before anything is allocated."""
+    jobs = min(plan.jobs, plan.starts)
     needed, there = 4 * ARRAYS * jobs * k**2, available_bytes()
     if k >= SPARSE:
-        report(f"{k:,} vertices: up to {in_words(needed)} of memory for dense matrices")
+        seconds = FLOPS_OF_A_START * k**3 * plan.starts / SPEED
+        plan.report(
+            f"{k:,} vertices: up to {in_words(needed)} of memory for dense matrices, and up to {seconds:,.0f} s or so"
+        )
     if needed > there:
         raise InputError(
             f"`A` and `B` have {k:,} vertices to match, which take {in_words(needed)}, got {in_words(there)}; "
-            "pass sparse graphs with seeds or a sparse similarity, whose match needs no dense matrix"
+            "pass sparse graphs, whose match needs no dense matrix"
         )
 
 
