@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from time import perf_counter
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from trisplit.matching.memory import available_bytes, in_words
 from trisplit.matching.problem import PADDINGS, MatchingProblem, Reduced, as_problem, reduce
 from trisplit.matching.result import MatchResult
 from trisplit.matching.search import METHODS, Found, Settings, run_start
+from trisplit.qap.episodes import one_thread
 from trisplit.qap.matrices import is_sparse
 from trisplit.result import Certificate
 from trisplit.solve import Rng, as_generator
@@ -29,6 +31,7 @@ SPARSE = 1500  # vertices beyond which sparse graphs are matched without dense m
 DENSE = 5000  # vertices up to which dense matrices are tried where that leads to nothing
 ARRAYS = 14  # of n x n numbers in float32 that a start has in memory at most
 FLOPS_OF_A_START, SPEED = 1000, 3e10  # times n^3: two spectra, 200 times two products; a second
+ONE_THREAD = 1000  # vertices up to which linear algebra is held to one thread
 PERTURBATION = 0.1  # of further starts
 
 Report = Callable[[str], None]
@@ -165,8 +168,10 @@ def graph_match(
         verbose if callable(verbose) else _say if verbose else _silent,
     )
     least = as_number(min_confidence, "min_confidence", least=0.0, most=1.0)
-    matched = _sparse_way(problem, plan) if _is_large(problem, plan) else _dense_way(problem, plan)
-    return _result(problem, matched, settings.method, least, perf_counter() - begin)
+    # Small products gain nothing by several threads, which wait for each other where others compute too.
+    with one_thread() if problem.n <= ONE_THREAD or plan.jobs > 1 else nullcontext():
+        matched = _sparse_way(problem, plan) if _is_large(problem, plan) else _dense_way(problem, plan)
+        return _result(problem, matched, settings.method, least, begin)
 
 
 class _Plan(NamedTuple):
@@ -310,7 +315,7 @@ def _pairs(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return indices, p[indices]
 
 
-def _result(problem: MatchingProblem, matched: Matched, method: str, least: float, seconds: float) -> MatchResult:
+def _result(problem: MatchingProblem, matched: Matched, method: str, least: float, begin: float) -> MatchResult:
     sure = matched.judged.confidence >= least
     sure[problem.seeds[:, 0]] = True
     p = np.where(sure, matched.permutation, -1)
@@ -337,7 +342,7 @@ def _result(problem: MatchingProblem, matched: Matched, method: str, least: floa
         n_B=problem.B.n,
         seeds=len(problem.seeds),
         method=method,
-        seconds=seconds,
+        seconds=perf_counter() - begin,
         message=matched.message,
         maximize=problem.maximize,
     )

@@ -4,6 +4,7 @@ An episode depends on the instance, its number and its seed alone (and on the cl
 run anywhere.
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -226,7 +227,7 @@ def one_thread() -> Iterator[None]:
 
     with _limit.lock:
         if not _limit.users:
-            _limit.limiter = ThreadpoolController().limit(limits=1)
+            _limit.limiter = _limit.libraries().limit(limits=1)
         _limit.users += 1
     try:
         yield
@@ -243,6 +244,13 @@ class _Limit:
     def __init__(self) -> None:
         self.lock, self.users = Lock(), 0
         self.limiter: Any = None
+        self.controller, self.modules = None, 0
+
+    def libraries(self) -> ThreadpoolController:
+        """Return the libraries that are loaded: to look for them takes a millisecond, and is needed after imports."""
+        if self.controller is None or self.modules != len(sys.modules):
+            self.controller, self.modules = ThreadpoolController(), len(sys.modules)
+        return self.controller
 
 
 _limit = _Limit()
