@@ -33,6 +33,7 @@ GUIDES = (
     "qap",
     "relax-and-round",
     "gpu",
+    "matching",
 )
 WITH_EXAMPLES = ["README.md", "CONTRIBUTING.md", *(f"docs/{page}.md" for page in (*GUIDES, "mathematics"))]
 

@@ -53,6 +53,9 @@ def test_curve_falls_and_ends_at_the_time_limit():
 @pytest.mark.parametrize("path", [path for path in SCRIPTS if path.stem not in WITH_TORCH], ids=lambda path: path.stem)
 def test_script_draws(path, tmp_path, monkeypatch):
     script, target = load(path), tmp_path / "figure.png"
+    if path.stem == "match_without_seeds":
+        for name, small in {"VERTICES": 40, "PAIRS": 1, "CORRELATIONS": (0.8, 1.0)}.items():
+            monkeypatch.setattr(script, name, small)
     if path.stem == "iterate_to_permutation":
         script.main("nug12", target)
     elif not hasattr(script, "SECONDS"):
@@ -62,6 +65,14 @@ def test_script_draws(path, tmp_path, monkeypatch):
         monkeypatch.setattr(script, "SEEDS", 1)
         script.main(target, "nug12")
     assert target.read_bytes().startswith(b"\x89PNG")
+
+
+def test_pairs_of_the_match_without_seeds_are_right_by_default_alone(monkeypatch):
+    script = load(ROOT / "examples/match_without_seeds.py")
+    monkeypatch.setattr(script, "PAIRS", 2)
+    default, _, frank_wolfe = script.shares(0.85).values()
+    assert min(default) == 1.0
+    assert max(frank_wolfe) < 0.2
 
 
 def test_starts_on_a_gpu_say_what_is_missing(monkeypatch):
