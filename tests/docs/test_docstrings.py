@@ -7,7 +7,19 @@ import pytest
 import trisplit as ts
 from trisplit import verify
 
-ROOMS = (ts, ts.terms, ts.losses, ts.gradients, ts.steps, ts.certificates, ts.theory, ts.qap, ts.matching, ts.sklearn, verify)
+ROOMS = (
+    ts,
+    ts.terms,
+    ts.losses,
+    ts.gradients,
+    ts.steps,
+    ts.certificates,
+    ts.theory,
+    ts.qap,
+    ts.matching,
+    ts.sklearn,
+    verify,
+)
 
 
 def public():
