@@ -240,6 +240,43 @@ def test_runners_up_of_twins_are_the_twins():
     assert res.confidence[0] == res.confidence[1] == 0.0
 
 
+@pytest.mark.parametrize("joined", [0, 1])
+def test_vertices_that_may_change_places_are_not_sure(joined, monkeypatch):
+    """Twins, joined or not, whichever way the graphs are matched."""
+    A, _, truth = correlated(40, 0.4, 1.0, 16)
+    A[1], A[:, 1] = A[0], A[:, 0]
+    A[:2, :2] = 0
+    A[0, 1] = A[1, 0] = joined
+    B = np.empty_like(A)
+    B[np.ix_(truth, truth)] = A
+    dense = graph_match(A, B, rng=0)
+    monkeypatch.setattr("trisplit.matching.api.SPARSE", 10)
+    seeds = np.c_[np.arange(30, 40), truth[30:]]
+    thin = graph_match(sparse.csr_array(A), sparse.csr_array(B), partial_match=seeds, rng=0)
+    for res in (dense, thin):
+        assert (res.permutation[2:] == truth[2:]).all()
+        assert res.confidence[:2].tolist() == [0.0, 0.0]
+        assert (res.confidence[2:] > 0.2).all()
+        assert res.runners_up[0, 0] == res.indices_B[1]
+
+
+def test_disagreements_are_those_of_the_exchanged_match():
+    """For each pair, by the definition: exchange i and j, and compare the edges of i with those of its new vertex."""
+    from trisplit.matching.objective import MatchObjective
+    from trisplit.matching.rounding import disagreements
+
+    rng = np.random.default_rng(17)
+    A, B = rng.standard_normal((2, 6, 6))
+    f, p = MatchObjective(((A, B),), (), None), rng.permutation(6)
+    D = disagreements(f, p, f.gradient_at(p))
+    for i in range(6):
+        for j in range(6):
+            q = p.copy()
+            q[[i, j]] = q[[j, i]]
+            M = A - B[np.ix_(q, q)]
+            assert D[i, j] == pytest.approx((M[i] ** 2).sum() + (M[:, i] ** 2).sum())
+
+
 def test_large_sparse_graphs_take_the_sparse_way():
     rng, n = np.random.default_rng(14), 1600
     rows, columns = rng.integers(0, n, (2, 12 * n))

@@ -123,7 +123,8 @@ def graph_match(
         "concave": the same with a growing concave term; "faq": Frank-Wolfe from the barycentre; "transport": that with
         steps by optimal transport.
     polish : bool
-        Whether a short tabu search ends the search where the match is not settled, up to 1,000 vertices of one layer.
+        Whether pairs are exchanged at the end where vertices are unsure, up to 1,000 vertices of one layer: until no
+        exchange helps, and by a short tabu search if the match is not settled.
     min_confidence : float
         Matches that are less sure are dropped, and their vertices stay unmatched.
 
@@ -211,7 +212,8 @@ def _sparse_way(problem: MatchingProblem, plan: _Plan) -> Matched:
     )
     a, b = (_squares(graph) for graph in (problem.A, problem.B))
     symmetric = all((M != M.T).nnz == 0 for M in (*problem.A.layers, *problem.B.layers))  # pyright: ignore
-    judged = judge_sparse(found.witnesses * (2.0 if symmetric else 1.0), a, b, found.permutation)
+    pairs = tuple(zip(problem.A.layers, problem.B.layers, strict=True))
+    judged = judge_sparse(found.witnesses * (2.0 if symmetric else 1.0), pairs, a, b, found.permutation)
     misc = [
         {
             "score": found.score,

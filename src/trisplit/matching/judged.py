@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from trisplit.matching.objective import MatchObjective
 from trisplit.matching.rounding import disagreements, own_and_nearest
+from trisplit.qap.matrices import Matrix, entries
 
 RUNNERS_UP = 3
 
@@ -30,28 +31,30 @@ def judge(f: MatchObjective, p: np.ndarray) -> Judged:
 
     Examples
     --------
-    >>> A = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> A = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # the first two may change places
     >>> judge(MatchObjective(((A, A),), (), None), np.arange(3)).confidence.tolist()
     [0.0, 0.0, 1.0]
     """
-    D = disagreements(f, f.gradient_at(p))
+    D = disagreements(f, p, f.gradient_at(p))
     D -= min(float(D.min(initial=0.0)), 0.0)  # similarity may outweigh all edges
-    own, nearest = own_and_nearest(D, p)
+    own, nearest = own_and_nearest(D)
     k = min(RUNNERS_UP, f.n - 1)
     order = np.argpartition(D, max(k - 1, 0), axis=1)[:, :k]
     order = np.take_along_axis(order, np.argsort(np.take_along_axis(D, order, axis=1), axis=1, kind="stable"), axis=1)
     runners_up = np.full((f.n, RUNNERS_UP), -1)
-    runners_up[:, :k] = order
+    runners_up[:, :k] = p[order]
     return Judged(sureness(own, nearest), runners_up)
 
 
-def judge_sparse(W: csr_array, a: np.ndarray, b: np.ndarray, p: np.ndarray) -> Judged:
+def judge_sparse(
+    W: csr_array, layers: tuple[tuple[Matrix, Matrix], ...], a: np.ndarray, b: np.ndarray, p: np.ndarray
+) -> Judged:
     """Judge a match of sparse graphs by the pairs that have common matched neighbours; p is -1 where there is none.
 
     `W` holds the gradient at these pairs, `a` and `b` sums of squares of each vertex.
     """
     rows = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
-    D = a[rows] + b[W.indices] - 2 * W.data
+    D = a[rows] + b[W.indices] - 2 * (W.data + _exchanged(layers, rows, W.indices, p))
     mine = W.indices == p[rows]
     matched = p >= 0
     own = np.where(matched, a + b[p], np.inf)
@@ -69,6 +72,23 @@ def judge_sparse(W: csr_array, a: np.ndarray, b: np.ndarray, p: np.ndarray) -> J
     first = place < RUNNERS_UP
     runners_up[rows[others[first]], place[first]] = W.indices[others[first]]
     return Judged(confidence, runners_up)
+
+
+def _exchanged(
+    layers: tuple[tuple[Matrix, Matrix], ...], rows: np.ndarray, columns: np.ndarray, p: np.ndarray
+) -> np.ndarray:
+    """Return what the gradient lacks at pairs (i, p_j) if i and j change places, as in `disagreements`."""
+    inverse = np.full(layers[0][1].shape[0], -1)
+    inverse[p[p >= 0]] = np.flatnonzero(p >= 0)
+    lacking = np.zeros(len(rows))
+    there = np.flatnonzero((inverse[columns] >= 0) & (inverse[columns] != rows) & (p[rows] >= 0))
+    i, m = rows[there], columns[there]
+    j, k = inverse[m], p[i]
+    for A, B in layers:
+        A_ii, B_mm = entries(A, i, i), entries(B, m, m)
+        lacking[there] += (entries(A, i, j) - A_ii) * (entries(B, m, k) - B_mm)
+        lacking[there] += (entries(A, j, i) - A_ii) * (entries(B, k, m) - B_mm)
+    return lacking
 
 
 def sureness(own: np.ndarray, nearest: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trisplit.matching.objective import MatchObjective, centred
+from trisplit.qap.matrices import as_dense
 from trisplit.terms.joint import cheapest
 
 SURE = 0.9  # of the vertices must have their nearest counterpart for a match to be settled
@@ -12,12 +13,19 @@ ROUNDS = 30
 
 
 class Refined(NamedTuple):
-    """A match, its score, the matrix that judges it, how many rounds it took, and whether it settled."""
+    """A match, its score, the share of vertices that have their nearest counterpart, and how many rounds it took.
+
+    The share is 0 if the match is not its own best answer.
+    """
 
     p: np.ndarray
     score: float
-    settled: bool
+    sure: float
     rounds: int
+
+    @property
+    def settled(self) -> bool:
+        return self.sure >= SURE
 
 
 def best_assignment(X: np.ndarray) -> np.ndarray:
@@ -36,28 +44,36 @@ def refine(f: MatchObjective, p: np.ndarray, rounds: int = ROUNDS) -> Refined:
 
     The score need not rise in each round; the best match that was seen is returned.
     """
-    best, seen, done = Refined(p, f.value_at(p), False, 0), set(), 0
+    best, seen, done = Refined(p, f.value_at(p), 0.0, 0), set(), 0
     for done in range(1, rounds + 1):
         G = f.gradient_at(p)
         q = best_assignment(G)
-        score = f.value_at(q)
-        if score > best.score or (q == p).all():
+        fixed, score = bool((q == p).all()), f.value_at(q)
+        if score > best.score or (fixed and score == best.score):
             # G belongs to p; where nothing changes, to q as well.
-            best = Refined(q, score, bool((q == p).all()) and settled(f, q, G), done)
-        if (q == p).all() or q.tobytes() in seen:
+            best = Refined(q, score, share_of_sure(f, q, G) if fixed else 0.0, done)
+        if fixed or q.tobytes() in seen:
             break
         seen.add(q.tobytes())
         p = q
     return best._replace(rounds=done)
 
 
-def disagreements(f: MatchObjective, G: np.ndarray) -> np.ndarray:
-    """Return, for each pair, how much the neighbourhoods of its two vertices differ under the match that G belongs to.
+def disagreements(f: MatchObjective, p: np.ndarray, G: np.ndarray) -> np.ndarray:
+    """Return, for vertices i and j of A, how much the neighbourhoods of i and p_j differ; G is the gradient at p.
 
-    For one layer ||A_i P - B_l||^2, over rows and columns: a_i + b_l - 2 G[i,l].
+    Over rows and columns that is a_i + b_l - 2 H[i,j] with l = p_j. H[i,j] = G[i,l] for i = j; for others i and j have
+    changed places, and so the edge between them meets that between p_j and p_i, not a loop:
+
+        H[i,j] = G[i,l] + (A[i,j] - A[i,i]) (B[l,p_i] - B[l,l]) + (A[j,i] - A[i,i]) (B[p_i,l] - B[l,l]).
     """
     a, b = squares(f)
-    return a[:, None] + b[None, :] - 2 * G
+    H = G[:, p]
+    for A, B in f.layers:
+        A, B = as_dense(A), as_dense(B[p][:, p])
+        loops_A, loops_B = np.diag(A)[:, None], np.diag(B)[None, :]
+        H += (A - loops_A) * (B.T - loops_B) + (A.T - loops_A) * (B - loops_B)
+    return a[:, None] + b[p][None, :] - 2 * H
 
 
 def squares(f: MatchObjective) -> tuple[np.ndarray, np.ndarray]:
@@ -73,16 +89,15 @@ def squares(f: MatchObjective) -> tuple[np.ndarray, np.ndarray]:
     return a, b
 
 
-def settled(f: MatchObjective, p: np.ndarray, G: np.ndarray) -> bool:
-    """Say whether nearly all vertices that have edges are nearer to their counterpart than to all others."""
-    own, nearest = own_and_nearest(disagreements(f, G), p)
+def share_of_sure(f: MatchObjective, p: np.ndarray, G: np.ndarray) -> float:
+    """Return the share of the vertices with edges that are nearer to their counterpart than to all others."""
+    own, nearest = own_and_nearest(disagreements(f, p, G))
     counts = squares(f)[0] > 0
-    return bool((own < nearest)[counts].mean() >= SURE) if counts.any() else True
+    return float((own < nearest)[counts].mean()) if counts.any() else 1.0
 
 
-def own_and_nearest(D: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what each row pays for its column, and the least that one of both pays elsewhere; overwrite D."""
-    rows = np.arange(len(p))
-    own = D[rows, p].copy()
-    D[rows, p] = np.inf
-    return own, np.minimum(D.min(axis=1), D.min(axis=0)[p])
+def own_and_nearest(D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the diagonal of D, which is overwritten, and the least that is beside it, in the row or in the column."""
+    own = np.diag(D).copy()
+    np.fill_diagonal(D, np.inf)
+    return own, np.minimum(D.min(axis=1), D.min(axis=0))

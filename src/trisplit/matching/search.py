@@ -1,6 +1,6 @@
 """One start: from the reduced problem to a match, by the method that was asked for.
 
-The default, "tos", tries what is cheap first and ends with the first match that is settled (`rounding.settled`):
+The default, "tos", tries what is cheap first and ends with the first match that is settled (`rounding.Refined`):
 
 1. what seeds and similarities say of each pair, refined;
 2. the splitting from a spectral start;
@@ -20,6 +20,7 @@ from trisplit.matching.starts import perturbed, starting_point
 from trisplit.qap.exchange_form import exchange_form
 from trisplit.qap.instance import Instance
 from trisplit.qap.matrices import as_dense
+from trisplit.qap.rounding import swap_descent
 from trisplit.qap.tabu import TabuSearch
 from trisplit.result import Certificate
 
@@ -64,7 +65,7 @@ def run_start(
     X = perturbed(starting_point(f, default if settings.init is None else settings.init), perturbation, rng)
     attempt = _method(f, X, settings)
     report(f"{settings.method}: score {attempt.best.score:g} after {attempt.iterations} iterations")
-    return _polished(f, attempt.best, attempt, settings, rng, settings.method)
+    return _found(f, attempt.best, attempt, settings, rng, settings.method)
 
 
 def _in_turn(f: MatchObjective, settings: Settings, rng: np.random.Generator, report: Callable[[str], None]) -> Found:
@@ -73,17 +74,18 @@ def _in_turn(f: MatchObjective, settings: Settings, rng: np.random.Generator, re
         best = refine(f, best_assignment(f.gradient_at_barycentre()))
         report(f"by seeds and similarity: score {best.score:g} after {best.rounds} rounds")
         if best.settled:
-            return Found(best.p, best.score, best.rounds, True, None, None, "seeds and similarity")
+            p, score = _polished(f, best, settings, rng)
+            return Found(p, score, best.rounds, True, None, None, "seeds and similarity")
     attempt = _method(f, starting_point(f, "spectral"), settings)
     report(f"splitting: score {attempt.best.score:g} after {attempt.iterations} iterations")
     best = _better(best, attempt.best)
     if attempt.best.settled:
-        return _polished(f, best, attempt, settings._replace(polish=False), rng, "splitting")
+        return _found(f, best, attempt, settings, rng, "splitting")
     flat = starting_point(f, "barycenter")
     other = frank_wolfe(f, flat, max_iter=settings.max_iter or FAQ_ITERATIONS, tol=settings.tol)
     report(f"Frank-Wolfe: score {other.best.score:g} after {other.iterations} iterations")
     how = "Frank-Wolfe" if other.best.score > best.score else "splitting"
-    return _polished(f, _better(best, other.best), attempt, settings, rng, how)
+    return _found(f, _better(best, other.best), attempt, settings, rng, how)
 
 
 def _method(f: MatchObjective, X: np.ndarray, settings: Settings) -> Attempt:
@@ -98,17 +100,29 @@ def _better(one: Refined | None, other: Refined) -> Refined:
     return other if one is None or other.score > one.score else one
 
 
-def _polished(
+def _found(
     f: MatchObjective, best: Refined, attempt: Attempt, settings: Settings, rng: np.random.Generator, how: str
 ) -> Found:
-    p, score = best.p, best.score
-    if settings.polish and 1 < f.n <= EXCHANGED and len(f.layers) == 1 and not f.crossed and not best.settled:
-        search = TabuSearch(exchange_form(_instance(f)))
-        search.start(p)
+    p, score = _polished(f, best, settings, rng)
+    return Found(p, score, attempt.iterations, attempt.converged, attempt.X, attempt.certificate, how)
+
+
+def _polished(
+    f: MatchObjective, best: Refined, settings: Settings, rng: np.random.Generator
+) -> tuple[np.ndarray, float]:
+    """Exchange pairs where vertices are unsure: until none helps, and on by tabu search if the match is not settled."""
+    one_layer = len(f.layers) == 1 and not f.crossed
+    if not settings.polish or best.sure == 1.0 or not one_layer or not 1 < f.n <= EXCHANGED:
+        return best.p, best.score
+    instance = _instance(f)
+    if best.settled:
+        p = swap_descent(instance, best.p)
+    else:
+        search = TabuSearch(exchange_form(instance))
+        search.start(best.p)
         search.advance(min(MOVES, WORK // f.n**2), rng)
         p = search.permutation
-        score = f.value_at(p)
-    return Found(p, score, attempt.iterations, attempt.converged, attempt.X, attempt.certificate, how)
+    return p, f.value_at(p)
 
 
 def _instance(f: MatchObjective) -> Instance:
