@@ -26,11 +26,11 @@ from ..resume import SEARCHED, code, earlier_rows
 from ..timing import Report
 from .goals import goals
 from .graphs import draw, save
-from .lines import PARTS, Line, choose, lines
+from .lines import PARTS, Line, choose_lines, lines
 from .processes import CONTESTANTS, OURS, THREADS, TIME_OUT, TOO_LARGE, Workers, measure, workers
 from .report import figure, tables
 
-__all__ = ["CONTESTANTS", "PARTS", "choose", "figure", "run", "tables"]
+__all__ = ["CONTESTANTS", "PARTS", "choose_lines", "figure", "run", "tables"]
 
 SAME = ("version", "quick", "settings", "columns")
 FOLDERS = (*SEARCHED, "matching")
@@ -128,7 +128,7 @@ def wanted(
     for name in contestants or ():
         if name not in CONTESTANTS:
             raise InputError(f"there is no contestant {name!r}; choose some of {', '.join(CONTESTANTS)}")
-    names = list(all_lines) if instances is None else choose(instances, quick)
+    names = list(all_lines) if instances is None else choose_lines(instances, quick)
     found = [
         (name, seed, contestant)
         for name in names

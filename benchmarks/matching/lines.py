@@ -82,7 +82,7 @@ def lines(quick: bool) -> list[Line]:
     ]
 
 
-def choose(patterns: list[str], quick: bool = False) -> list[str]:
+def choose_lines(patterns: list[str], quick: bool = False) -> list[str]:
     """Return the names of lines that fit one of the patterns, as in `er-500-*`; an `InputError` if one fits none."""
     names, chosen = [line.name for line in lines(quick)], []
     for pattern in patterns:

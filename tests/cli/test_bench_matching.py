@@ -131,9 +131,9 @@ def test_score_and_accuracy_are_their_definitions(name):
 
 
 def test_lines_are_found_by_patterns():
-    assert lines.choose(["er-500-0.9-*", "er-500-0.9-5"]) == [f"er-500-0.9-{seeds}" for seeds in (0, 1, 5)]
+    assert lines.choose_lines(["er-500-0.9-*", "er-500-0.9-5"]) == [f"er-500-0.9-{seeds}" for seeds in (0, 1, 5)]
     with pytest.raises(InputError, match="er-123"):
-        lines.choose(["er-123-*"])
+        lines.choose_lines(["er-123-*"])
     assert len({line.name for line in lines.lines(False)}) == len(lines.lines(False)) >= 64
 
 
@@ -142,7 +142,7 @@ def test_every_run_is_made_once_and_shown(tmp_path, stand_in, capsys):
     command = ["bench", "matching", "--quick", "--out", str(tmp_path), "--instances", "er-30-*"]
     assert run(command) == 0
     out, first = capsys.readouterr().out, json.loads((tmp_path / "matching.json").read_text())
-    names = lines.choose(["er-30-*"], True)
+    names = lines.choose_lines(["er-30-*"], True)
     expected = [
         (name, seed, who)
         for name in names

@@ -83,7 +83,7 @@ def chosen(name: str, instances: str, quick: bool) -> list[str]:
         takers = ", ".join(other for other in registry if registry[other].by_instance)
         raise InputError(f"--instances is for {takers}, not for {name}; leave it out")
     names = list(dict.fromkeys(part.strip() for part in instances.split(",")))
-    choose = getattr(find(name), "choose", None)
+    choose = getattr(find(name), "choose_lines", None)
     if choose is not None:
         return choose(names, quick)
     for one in names:
