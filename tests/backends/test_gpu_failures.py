@@ -15,6 +15,7 @@ from trisplit.qap.record import QAPStatus  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread", "small_search")
 OUT_OF_MEMORY = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20 GiB\nsee the documentation")
+NO_ROOM_FOR_CUBLAS = RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`")
 LOST = RuntimeError("CUDA error: device lost\nCUDA kernel errors might be reported later")
 MODES = [{"starts": 1}, {"time_limit": SECONDS}]
 
@@ -80,14 +81,15 @@ def throw(error):
 @pytest.mark.usefixtures("gpu")
 @pytest.mark.parametrize("mode", MODES, ids=["counted", "in time"])
 class TestFailures:
-    def test_out_of_memory_once(self, mode, monkeypatch):
+    @pytest.mark.parametrize("error", [OUT_OF_MEMORY, NO_ROOM_FOR_CUBLAS], ids=["torch", "cublas"])
+    def test_out_of_memory_once(self, mode, error, monkeypatch):
         """Half as many starts at once, and all of those that were asked for."""
         at_once, run = [], Starts.run
 
         def short(self, *args, **options):
             at_once.append(self.at_once)
             if len(at_once) == 1:
-                raise OUT_OF_MEMORY
+                raise error
             return run(self, *args, **options)
 
         monkeypatch.setattr(Starts, "run", short)
@@ -101,7 +103,7 @@ class TestFailures:
     def test_out_of_memory_always(self, mode, monkeypatch):
         at_once = []
         monkeypatch.setattr(Starts, "run", lambda self, *_, **__: at_once.append(self.at_once) or throw(OUT_OF_MEMORY))
-        with one_warning("OutOfMemoryError: CUDA out of memory. Tried to allocate 20 GiB$"):
+        with one_warning("^memory of the GPU has run out, .* `nvidia-smi` .* Tried to allocate 20 GiB.$"):
             res = solve(**mode)
         check(res)
         assert at_once == [20, 10, 5, 2, 1]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import trisplit as ts
-from trisplit.qap import Instance, QAPStatus, crew, durations, load, portfolio, solve, solver
+from trisplit.qap import Instance, QAPStatus, code, crew, durations, load, portfolio, solve, solver
 from trisplit.qap.episodes import Task
 from trisplit.verify import proven_bound
 
@@ -308,6 +308,18 @@ def test_compiling_takes_none_of_the_time(instance, options, monkeypatch):
     assert res.elapsed < 1.0
     assert res.status is QAPStatus.OPTIMAL if instance is not TAI20A else res.elapsed > 0.7
     assert all(row.seconds <= res.elapsed for row in res.trace)
+
+
+def test_the_exchanges_are_compiled_before_the_search_however_long_the_rest_took(monkeypatch):
+    """Else the first search after an installation spends its time limit on them."""
+    from trisplit.kernels import exchanges, tabu
+
+    asked = []
+    monkeypatch.setattr(code, "load_kernels", lambda faces: sleep(0.3))
+    for module in (exchanges, tabu):
+        monkeypatch.setattr(module, "engine", lambda kind, name=module.__name__: asked.append(name))
+    code.load_code(TAI20A, perf_counter() + 0.2, polish=True, faces=True)
+    assert asked == [exchanges.__name__, tabu.__name__]
 
 
 def test_what_was_found_before_joins_the_islands():

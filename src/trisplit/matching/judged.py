@@ -53,7 +53,7 @@ def judge_sparse(
 
     `W` holds the gradient at these pairs, `a` and `b` sums of squares of each vertex.
     """
-    rows = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
+    rows = np.repeat(np.arange(len(a)), np.diff(W.indptr))
     D = a[rows] + b[W.indices] - 2 * (W.data + _exchanged(layers, rows, W.indices, p))
     mine = W.indices == p[rows]
     matched = p >= 0

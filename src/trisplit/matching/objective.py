@@ -135,7 +135,7 @@ def _symmetric_parts(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix, bool]:
 
 
 def _like(M: Matrix, other: Matrix) -> Matrix:
-    return sparse.csr_array(M) if is_sparse(other) else M
+    return sparse.csr_array(M) if is_sparse(other) else M  # pyright: ignore[reportReturnType]
 
 
 def _right(X: np.ndarray, B: Matrix) -> np.ndarray:

@@ -98,7 +98,7 @@ def as_problem(
         raise InputError(f"`{given}` needs `{missing}` beside it, got None; pass both, or neither")
     crossed = [
         _rectangles(value, name, size, len(first.layers))
-        for value, name, size in ((AB, "AB", shape), (BA, "BA", shape[::-1]))
+        for value, name, size in ((AB, "AB", shape), (BA, "BA", (second.n, first.n)))
     ]
     similarity = None if S is None else _rectangles(S, "S", shape, 1)[0]
     seeds = as_seeds(partial_match, shape)
@@ -207,7 +207,7 @@ def _rectangles(value: object, name: str, shape: tuple[int, int], layers: int) -
 
 def _rectangle(value: object, name: str, shape: tuple[int, int]) -> Matrix:
     try:
-        M = sparse.csr_array(value, dtype=float) if is_sparse(value) else np.asarray(value, dtype=float)  # pyright: ignore
+        M: Matrix = sparse.csr_array(value, dtype=float) if is_sparse(value) else np.asarray(value, dtype=float)  # pyright: ignore
     except (TypeError, ValueError):
         raise InputError(
             f"`{name}` must be a matrix of real numbers, got {type(value).__name__}; pass an array"

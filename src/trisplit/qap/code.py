@@ -32,11 +32,12 @@ def load_code(instance: Instance, end: float, *, polish: bool, faces: bool) -> f
     0.0
     """
     begin = perf_counter()
+    improves = polish and durations.fits(durations.FORM + durations.FILL, instance.n, end)  # asked before time goes by
     from trisplit.kernels import exchanges, simplex, tabu  # noqa: F401  the import compiles what is in `simplex`
 
     Episodes(Instance("small", np.eye(2), np.eye(2)))
     load_kernels(faces=faces and not polish)  # with polish, they come later and beside the rest
-    if polish and durations.fits(durations.FORM + durations.FILL, instance.n, end):
+    if improves:
         kind = exchange_form(instance).kind
         exchanges.engine(kind)
         tabu.engine(kind)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from trisplit.kernels.gpu import usable
-from trisplit.qap.gpu.device import NoGPU, current, gpu, wait
+from trisplit.qap.gpu.device import NoGPU, current, gpu, short_of_memory, wait
 from trisplit.qap.instance import Instance
 
 if TYPE_CHECKING:
@@ -99,7 +99,10 @@ class Card:
         """Return the news that the GPU is missing, out of memory or lost, and what to do."""
         first = str(error).strip().split("\n")[0]
         said = f"no GPU takes part in the search: {first}"
-        if not isinstance(error, NoGPU):
+        if short_of_memory(error):
+            remedy = "see with `nvidia-smi` which programs hold it"
+            said = f"memory of the GPU has run out, and the search goes on without it; {remedy} ({first})"
+        elif not isinstance(error, NoGPU):
             said = f"the GPU has failed, and the search goes on without it: {type(error).__name__}: {first}"
         return News(FLEET, (), failure=said)
 
@@ -142,14 +145,12 @@ class Card:
 
     def _relax(self, relaxed: "Starts", starts: int | None) -> "Rounded":
         """Do starts; if memory is short, with half as many at once."""
-        import torch  # pyright: ignore[reportMissingImports]
-
         seed = int(self.seeds.integers(2**63))
         while True:
             try:
                 return relaxed.run(starts, self.iterations, seed=seed, keep=KEPT, over=self.over)
-            except torch.OutOfMemoryError:
-                if relaxed.at_once == 1:
+            except RuntimeError as error:
+                if relaxed.at_once == 1 or not short_of_memory(error):
                     raise
                 relaxed.shrink()
 

@@ -117,6 +117,19 @@ def current(device: "torch.device") -> AbstractContextManager:
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
+def short_of_memory(error: Exception) -> bool:
+    """Say whether an error of PyTorch means that memory of a GPU has run out: its libraries say so in words of theirs.
+
+    Examples
+    --------
+    >>> short_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"))
+    True
+    >>> short_of_memory(RuntimeError("CUDA error: device lost"))
+    False
+    """
+    return any(words in str(error) for words in ("out of memory", "ALLOC_FAILED"))
+
+
 def wait(device: "torch.device") -> None:
     """Wait until a device has done what it was given, without keeping a core busy as its own waiting does."""
     import torch  # pyright: ignore[reportMissingImports]
