@@ -24,7 +24,7 @@ from trisplit.errors import InputError
 
 from ..resume import SEARCHED, code, earlier_rows
 from ..timing import Report
-from .goals import goals
+from .goals import GIVEN_UP, TRIED, goals, hopeless
 from .graphs import draw, save
 from .lines import PARTS, Line, choose_lines, lines
 from .processes import CONTESTANTS, OURS, THREADS, TIME_OUT, TOO_LARGE, Workers, measure, workers
@@ -36,7 +36,7 @@ SAME = ("version", "quick", "settings", "columns")
 FOLDERS = (*SEARCHED, "matching")
 PATIENCE = 2  # time-outs of a peer on a line, after which it is not tried there any more
 NOT_RUN = f"{TIME_OUT}, not run after {PATIENCE} of them"
-FINAL = (TIME_OUT, NOT_RUN, TOO_LARGE)  # other failures are tried again
+FINAL = (TIME_OUT, NOT_RUN, TOO_LARGE, GIVEN_UP)  # other failures are tried again
 
 
 class Row(NamedTuple):
@@ -135,7 +135,7 @@ def wanted(
         if parts is None or all_lines[name].part in parts
         for seed in range(all_lines[name].runs)
         for contestant in contestants or CONTESTANTS
-        if all_lines[name].n <= CONTESTANTS[contestant].most
+        if all_lines[name].n <= CONTESTANTS[contestant].most and seed < CONTESTANTS[contestant].runs
     ]
     if not found:
         raise InputError("these lines, parts and contestants have no run in common; leave one of the options out")
@@ -145,11 +145,13 @@ def wanted(
 def one_run(
     record: dict[str, Any], lent: Workers, line: Line, seed: int, contestant: str, pair: Any, folder: Path
 ) -> Row:
-    """Make one run, unless the contestant has been too late on this line before."""
+    """Make one run, unless the contestant has been too late on this line before, or the line is left out anyway."""
     fate = [row[4] for row in record["rows"] if row[0] == line.name and row[2] == contestant]
     if contestant != OURS and fate.count(TIME_OUT) >= PATIENCE:
         found: dict[str, Any] = {"failed": NOT_RUN}
         p = None
+    elif seed >= TRIED and hopeless(record, line.name):
+        found, p = {"failed": GIVEN_UP}, None
     else:
         found, p = measure(lent, contestant, line, seed, folder)
     row = Row(

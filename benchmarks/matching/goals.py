@@ -12,6 +12,8 @@ from .processes import GRASPOLOGIC, OURS
 
 LEFT_OUT = 0.1  # accuracy below which both have failed
 SOLVED = 0.99
+TRIED = 3  # seeds; a line on which both have failed on each of these is left out, and not run any further
+GIVEN_UP = f"left out after {TRIED} seeds"
 LARGE = {  # accuracy, seconds, GiB
     "sparse-5000-0.9-1": (0.99, 300.0, 8.0),
     "sparse-20000-0.9-1": (0.95, 2400.0, 24.0),
@@ -82,12 +84,23 @@ def duels(record: dict[str, Any]) -> dict[str, Duel]:
     made, found = runs(record), {}
     for name, line in of_lines(record).items():
         ours, theirs = (made.get((name, who), Runs({}, {})) for who in (OURS, GRASPOLOGIC))
-        if not len(ours.accuracy) == len(theirs.accuracy) == line.runs:
+        count = TRIED if hopeless(record, name) else line.runs
+        if not min(len(ours.accuracy), len(theirs.accuracy)) >= count:
             continue
-        differences = [ours.accuracy[seed] - theirs.accuracy[seed] for seed in range(line.runs)]
-        error = stdev(differences) / line.runs**0.5 if line.runs > 1 else 0.0
+        differences = [ours.accuracy[seed] - theirs.accuracy[seed] for seed in range(count)]
+        error = stdev(differences) / count**0.5 if count > 1 else 0.0
         found[name] = Duel(ours.mean, theirs.mean, error, ours.time / theirs.time)
     return found
+
+
+def hopeless(record: dict[str, Any], name: str) -> bool:
+    """Say whether ours and graspologic have both failed on each of the first seeds of a line."""
+    shares = {
+        (row[1], row[2]): row[5] or 0.0
+        for row in record["rows"]
+        if row[0] == name and row[1] < TRIED and row[2] in (OURS, GRASPOLOGIC)
+    }
+    return len(shares) == 2 * TRIED and max(shares.values()) < LEFT_OUT
 
 
 def goals(record: dict[str, Any]) -> list[dict[str, Any]]:

@@ -70,7 +70,7 @@ def lines(quick: bool) -> list[Line]:
         return [one._replace(runs=2, limit=20.0, own_limit=20.0) for one in found]
     found = []
     for n in DENSITY:
-        limit = {} if n < 2000 else {"limit": 120.0, "own_limit": 120.0}
+        limit = {} if n < 2000 else {"own_limit": 120.0}
         found += [line("er", f"er-{n}", n, r / 10, seeds, **limit) for r in range(5, 11) for seeds in (0, 1, 5)]
     found += [line("sbm", "sbm-300", 300, r, seeds) for r in (0.7, 0.9) for seeds in (0, 5)]
     found += [line("power", "power-500", 500, r, seeds) for r in (0.7, 0.9) for seeds in (0, 5)]

@@ -167,19 +167,43 @@ def test_every_run_is_made_once_and_shown(tmp_path, stand_in, capsys):
 
 def test_after_two_time_outs_a_peer_is_not_run_and_what_fails_is_tried_again(stand_in, monkeypatch):
     stand_in(pot="sleeping", pygmtools="failing")
-    line = lines.lines(True)[0]._replace(runs=4, limit=0.3)
+    line = lines.lines(True)[0]._replace(runs=3, limit=0.3)
     monkeypatch.setattr(matching, "lines", lambda quick: [line])
     options = {"instances": [line.name], "contestants": ["POT GW", "pygmtools RRWM"]}
     record = made(**options)
     fates = {who: [row[4] for row in record["rows"] if row[2] == who] for who in options["contestants"]}
-    assert fates["POT GW"] == ["time-out"] * 2 + [matching.NOT_RUN] * 2
-    assert fates["pygmtools RRWM"] == ["ValueError: too hard"] * 4
-    assert goals.runs(record)[line.name, "POT GW"].accuracy == dict.fromkeys(range(4), 0.0)
+    assert fates["POT GW"] == ["time-out"] * 2 + [matching.NOT_RUN]
+    assert fates["pygmtools RRWM"] == ["ValueError: too hard"] * 3
+    assert goals.runs(record)[line.name, "POT GW"].accuracy == dict.fromkeys(range(3), 0.0)
     assert "too hard" in str(matching.tables(record))
     asked = []
     monkeypatch.setattr(matching, "measure", lambda *call: asked.append(call[1]) or ({"failed": "again"}, None))
-    assert len(made(record, **options)["rows"]) == 8
-    assert asked == ["pygmtools RRWM"] * 4
+    assert len(made(record, **options)["rows"]) == 6
+    assert asked == ["pygmtools RRWM"] * 3
+
+
+def test_a_line_on_which_both_fail_is_not_run_to_its_end(monkeypatch):
+    line = lines.lines(True)[0]._replace(runs=5)
+    monkeypatch.setattr(matching, "lines", lambda quick: [line])
+    asked, wrong = [], np.roll(np.arange(line.n), 1)
+
+    def measure(lent, contestant, line, seed, folder):
+        asked.append((seed, contestant))
+        pair = graphs.draw(line, seed)
+        return {"seconds": 1.0, "peak_mib": 1.0}, pair.truth[wrong]
+
+    monkeypatch.setattr(matching, "measure", measure)
+    record = made()
+    both = [(seed, who) for seed in range(5) for who in ("trisplit", "graspologic")]
+    assert [one for one in asked if one in both] == [one for one in both if one[0] < goals.TRIED]
+    assert [tuple(row[1:3]) for row in record["rows"] if row[4] == goals.GIVEN_UP] == both[2 * goals.TRIED :]
+    assert max(seed for seed, who in asked if who not in ("trisplit", "graspologic")) == processes.FEW - 1
+    duel = goals.duels(record)[line.name]
+    assert not duel.counts
+    wrong = np.arange(line.n)  # a right match on one seed, and it is run
+    asked.clear()
+    assert not any(row[4] for row in made()["rows"])
+    assert len([one for one in asked if one in both]) == len(both)
 
 
 def test_sparse_graphs_arrive_as_such(stand_in):
