@@ -194,7 +194,8 @@ def as_generator(rng: Rng) -> tuple[int | None, np.random.Generator]:
     if isinstance(rng, np.random.Generator):
         return None, rng
     if rng is not None and (isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0):
-        raise InputError(f"`rng` must be an int >= 0, a numpy Generator or None, got {rng!r}; try 0")
+        came = repr(rng) if isinstance(rng, int | float) else type(rng).__name__
+        raise InputError(f"`rng` must be an int >= 0, a numpy Generator or None, got {came}; try 0")
     seed = int(np.random.SeedSequence(rng).entropy)  # pyright: ignore[reportArgumentType]
     return seed, np.random.default_rng(seed)
 

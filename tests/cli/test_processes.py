@@ -13,7 +13,7 @@ import pytest
 from tests.cli.printed import PAIR, printed
 from trisplit import qap
 
-COMMAND = [sys.executable, "-c", "from trisplit.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "trisplit"]
 PIPE = subprocess.PIPE
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
 

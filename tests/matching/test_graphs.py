@@ -206,7 +206,9 @@ def test_no_vertices_and_one():
 
 def test_a_graph_stays_itself():
     graph = as_graph(EYE, "A")
-    assert as_graph(graph, "B") is graph
+    again = as_graph(graph, "B")
+    assert again.layers[0] is graph.layers[0]
+    assert again.labels is graph.labels
     assert isinstance(graph, Graph)
 
 

@@ -21,6 +21,7 @@ from trisplit.matching.large.api import match_large
 from trisplit.matching.memory import available_bytes, in_words
 from trisplit.matching.problem import PADDINGS, MatchingProblem, Reduced, as_problem, reduce
 from trisplit.matching.result import MatchResult
+from trisplit.matching.rounding import ratio_of_units
 from trisplit.matching.search import METHODS, Found, Settings, run_start
 from trisplit.qap.episodes import one_thread
 from trisplit.qap.matrices import is_sparse
@@ -29,6 +30,7 @@ from trisplit.solve import Rng, as_generator
 
 SPARSE = 1500  # vertices beyond which sparse graphs are matched without dense matrices
 DENSE = 5000  # vertices up to which dense matrices are tried where that leads to nothing
+FILLED = 2  # arrays of n x n numbers in float64 that adopted padding makes
 ARRAYS = 14  # of n x n numbers in float32 that a start has in memory at most
 FLOPS_OF_A_START, SPEED = 1000, 3e10  # times n^3: two spectra, 200 times two products; a second
 ONE_THREAD = 1000  # vertices up to which linear algebra is held to one thread
@@ -170,9 +172,9 @@ def graph_match(
     )
     least = as_number(min_confidence, "min_confidence", least=0.0, most=1.0)
     # Small products gain nothing by several threads, which wait for each other where others compute too.
-    with one_thread() if problem.n <= ONE_THREAD or plan.jobs > 1 else nullcontext():
-        matched = _sparse_way(problem, plan) if _is_large(problem, plan) else _dense_way(problem, plan)
-        return _result(problem, matched, settings.method, least, begin)
+    # Rounding depends on the number of threads, and must not on `n_jobs`.
+    with one_thread() if problem.n <= ONE_THREAD or plan.starts > 1 else nullcontext():
+        return _result(problem, _matched(problem, plan), settings.method, least, begin)
 
 
 class _Plan(NamedTuple):
@@ -188,16 +190,34 @@ class _Plan(NamedTuple):
     report: Report
 
 
-def _is_large(problem: MatchingProblem, plan: _Plan) -> bool:
-    """Say whether nothing of n x n numbers shall be held."""
+def _matched(problem: MatchingProblem, plan: _Plan) -> Matched:
+    if min(problem.A.n, problem.B.n) == 0:
+        nobody = np.full(problem.A.n, -1)
+        judged = Judged(np.zeros(problem.A.n), np.full((problem.A.n, RUNNERS_UP), -1))
+        misc = {"score": 0.0, "n_iter": 0, "converged": True, "convex_solution": None, "how": "nothing to match"}
+        return Matched(nobody, judged, [misc] * plan.starts, None, [nobody] * plan.starts, "nothing to match")
+    large = problem.n > SPARSE and _needs_dense(problem, plan) is None
+    return _sparse_way(problem, plan) if large else _dense_way(problem, plan)
+
+
+def _needs_dense(problem: MatchingProblem, plan: _Plan) -> str | None:
+    """Return what to change so that nothing of n x n numbers need be held, None if nothing."""
     layers = (*problem.A.layers, *problem.B.layers)
-    fits = all(is_sparse(M) for M in layers) and not problem.AB and problem.maximize
-    plain = (
-        plan.settings.method == "tos" and plan.settings.init is None and plan.padding == "naive" and plan.starts == 1
-    )
-    if not (fits and plain and (problem.S is None or is_sparse(problem.S))):
-        return False
-    return problem.n > SPARSE and all(M.data.min(initial=0.0) >= 0 for M in layers)  # pyright: ignore
+    if not all(is_sparse(M) for M in layers):
+        return "pass sparse graphs"
+    unequal = problem.A.n != problem.B.n
+    remedies = {
+        "pass a sparse `S`": problem.S is not None and not is_sparse(problem.S),
+        "leave `AB` and `BA` out": bool(problem.AB),
+        "maximise": not problem.maximize,
+        'take method="tos"': plan.settings.method != "tos",
+        "leave `init` out": plan.settings.init is not None,
+        "take init_perturbation=0": plan.perturbation != 0.0,
+        "take n_init=1": plan.starts > 1,
+        'take padding="naive"': plan.padding != "naive" and unequal,
+        "pass weights that are not negative": any(M.data.min(initial=0.0) < 0 for M in layers),  # pyright: ignore
+    }
+    return next((remedy for remedy, needed in remedies.items() if needed), None)
 
 
 def _sparse_way(problem: MatchingProblem, plan: _Plan) -> Matched:
@@ -210,9 +230,10 @@ def _sparse_way(problem: MatchingProblem, plan: _Plan) -> Matched:
         max_iter=plan.settings.max_iter or 100,
         progress=False if plan.report is _silent else plan.report,
     )
-    a, b = (_squares(graph) for graph in (problem.A, problem.B))
-    symmetric = all((M != M.T).nnz == 0 for M in (*problem.A.layers, *problem.B.layers))  # pyright: ignore
     pairs = tuple(zip(problem.A.layers, problem.B.layers, strict=True))
+    ratio = ratio_of_units(pairs)
+    a, b = ratio * _squares(problem.A), _squares(problem.B) / ratio
+    symmetric = all((M != M.T).nnz == 0 for M in (*problem.A.layers, *problem.B.layers))  # pyright: ignore
     judged = judge_sparse(found.witnesses * (2.0 if symmetric else 1.0), pairs, a, b, found.permutation)
     misc = [
         {
@@ -224,15 +245,25 @@ def _sparse_way(problem: MatchingProblem, plan: _Plan) -> Matched:
         }
     ]
     matched = Matched(found.permutation, judged, misc, None, [found.permutation], "found by common neighbours")
-    if problem.n > DENSE or np.median(judged.confidence) > 0.0:
+    if problem.n > DENSE or not _is_doubtful(problem, matched) or _memory(problem, plan) > available_bytes():
         return matched
+    plan.report("half of the vertices are not sure: dense matrices are tried as well")
     other = _dense_way(problem, plan)
     return max(matched, other, key=lambda one: problem.score(*_pairs(one.permutation)))
 
 
+def _is_doubtful(problem: MatchingProblem, matched: Matched) -> bool:
+    """Say whether half of the vertices with edges are not sure; where all edges agree, a tie is no reason to doubt."""
+    indices_A, indices_B = _pairs(matched.permutation)
+    agreement = edge_agreement(problem.A.layers, problem.B.layers, indices_A, indices_B)
+    counts = np.isfinite(agreement)
+    doubtful = (matched.judged.confidence[indices_A] == 0.0) & (agreement < 1.0)
+    return bool(2 * np.count_nonzero(doubtful[counts]) > np.count_nonzero(counts))
+
+
 def _dense_way(problem: MatchingProblem, plan: _Plan) -> Matched:
     k = problem.n - len(problem.seeds)
-    _require_memory(k, plan)
+    _require_memory(problem, plan)
     init = plan.settings.init
     if init is not None and not isinstance(init, str):
         init = as_init(init, k)
@@ -258,10 +289,9 @@ def _dense_way(problem: MatchingProblem, plan: _Plan) -> Matched:
     confidence = np.ones(problem.n)
     runners_up = np.full((problem.n, RUNNERS_UP), -1)
     if k:
-        judged = judge(reduced.objective, found.p)
+        judged = judge(reduced.objective, found.p, reduced.columns < problem.B.n)
         confidence[reduced.rows] = judged.confidence
-        others = np.where(judged.runners_up >= 0, reduced.columns[judged.runners_up], -1)
-        runners_up[reduced.rows] = np.where(others < problem.B.n, others, -1)
+        runners_up[reduced.rows] = np.where(judged.runners_up >= 0, reduced.columns[judged.runners_up], -1)
     misc = [
         {
             "score": score,
@@ -278,7 +308,7 @@ def _dense_way(problem: MatchingProblem, plan: _Plan) -> Matched:
         permutations[best],
         Judged(confidence[: problem.A.n], runners_up[: problem.A.n]),
         misc,
-        found.certificate,
+        _in_units(found.certificate, reduced.scale),
         permutations,
         f"found by {found.how}"
         + (f"; interrupted after {len(ended)} of {plan.starts} starts" * (len(ended) < plan.starts)),
@@ -366,19 +396,32 @@ def _squares(graph: Graph) -> np.ndarray:
     return total
 
 
-def _require_memory(k: int, plan: _Plan) -> None:
+def _in_units(certificate: Certificate | None, scale: float) -> Certificate | None:
+    """Return a certificate of a score that was multiplied by `scale` in the units of the score itself."""
+    if certificate is None or scale == 1.0:
+        return certificate
+    return certificate._replace(stationarity=certificate.stationarity / scale)
+
+
+def _memory(problem: MatchingProblem, plan: _Plan) -> int:
+    """Return the bytes that a search with dense matrices takes at most."""
+    k, filled = problem.n - len(problem.seeds), plan.padding != "naive" and problem.A.n != problem.B.n
+    return min(plan.jobs, plan.starts) * (4 * ARRAYS * k**2 + 8 * FILLED * problem.n**2 * filled)
+
+
+def _require_memory(problem: MatchingProblem, plan: _Plan) -> None:
     """Say how much memory and time a search takes, and refuse one that cannot fit before anything is allocated."""
-    jobs = min(plan.jobs, plan.starts)
-    needed, there = 4 * ARRAYS * jobs * k**2, available_bytes()
+    k, needed, there = problem.n - len(problem.seeds), _memory(problem, plan), available_bytes()
     if k >= SPARSE:
         seconds = FLOPS_OF_A_START * k**3 * plan.starts / SPEED
         plan.report(
             f"{k:,} vertices: up to {in_words(needed)} of memory for dense matrices, and up to {seconds:,.0f} s or so"
         )
     if needed > there:
+        remedy = _needs_dense(problem, plan) or "take a larger machine"
         raise InputError(
             f"`A` and `B` have {k:,} vertices to match, which take {in_words(needed)}, got {in_words(there)}; "
-            "pass sparse graphs, whose match needs no dense matrix"
+            f"{remedy}, so that no dense matrix is needed"
         )
 
 

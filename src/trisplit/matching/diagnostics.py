@@ -157,11 +157,16 @@ def _pairs(
     A_layers: Sequence[Matrix], B_layers: Sequence[Matrix], indices_A: np.ndarray, indices_B: np.ndarray
 ) -> list[tuple[Matrix, Matrix]]:
     """Return the layers of the matched vertices, those of B in the order of A."""
+    for layers, name in ((A_layers, "A_layers"), (B_layers, "B_layers")):
+        if sparse.issparse(layers) or getattr(layers, "ndim", 3) == 2:
+            raise InputError(f"`{name}` must be a list of layers, got one matrix; pass `[{name[0]}]`")
     if len(A_layers) != len(B_layers):
         raise InputError(f"`B_layers` must be {len(A_layers)} layers as `A_layers`, got {len(B_layers)}")
     if len(indices_A) != len(indices_B):
         raise InputError(f"`indices_B` must be {len(indices_A)} vertices as `indices_A`, got {len(indices_B)}")
-    return list(zip(matched_layers(A_layers, indices_A), matched_layers(B_layers, indices_B), strict=True))
+    a, b = matched_layers(A_layers, indices_A), matched_layers(B_layers, indices_B)
+    a, b = ([M.astype(float) for M in layers] for layers in (a, b))  # pyright: ignore  # integers would overflow
+    return list(zip(a, b, strict=True))
 
 
 def _at_vertices(weights: Matrix) -> np.ndarray:

@@ -9,7 +9,6 @@ References: J. T. Vogelstein et al., Fast approximate quadratic programming for 
 A. Saad-Eldin, B. D. Pedigo, C. E. Priebe, J. T. Vogelstein, Graph matching via optimal transport (2021).
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -56,12 +55,11 @@ def frank_wolfe(
     max_iter: int,
     tol: float,
     transport: Transport | None = None,
-    over: Callable[[], bool] = lambda: False,
 ) -> Attempt:
     """Iterate from X until a step is shorter than `tol` per vertex, and refine the permutation that is nearest."""
     G, rows = f.gradient(X), np.arange(f.n)
     t, converged = 0, False
-    while t < max_iter and not converged and not (t and over()):
+    while t < max_iter and not converged:
         t += 1
         if transport is None:
             q = best_assignment(G)

@@ -90,14 +90,33 @@ def graph_of(A: object, what: str) -> Graph:
 
 def _single(A: object, what: str) -> Graph:
     if isinstance(A, Graph):
-        return A
+        return _checked(A, what)
     if _is_of(A, "networkx", "Graph"):
         return _from_networkx(A, what)
     if _is_of(A, "igraph", "Graph"):
         return _from_igraph(A, what)
-    if _is_of(A, "pandas", "DataFrame"):
+    if is_frame(A):
         return _from_pandas(A, what)
     return Graph((matrix_of(A, what),))
+
+
+def _checked(A: Graph, what: str) -> Graph:
+    """Return a graph that somebody may have made by hand, with layers as they should be."""
+    if not isinstance(A.layers, tuple | list) or not A.layers:
+        raise InputError(f"{what} must have a tuple of matrices as layers, got {_came(A.layers)}; see `as_graph`")
+    layers = tuple(matrix_of(M, f"layer {k} of {what}") for k, M in enumerate(A.layers))
+    sizes = {M.shape[0] for M in layers}
+    if len(sizes) > 1:
+        raise InputError(f"{what} must have layers of one size, got {', '.join(map(str, sorted(sizes)))} vertices")
+    if A.labels is not None and len(set(A.labels)) != layers[0].shape[0]:
+        text = f"{what} must have a label of its own for each of {layers[0].shape[0]} vertices"
+        raise InputError(f"{text}, got {len(set(A.labels))}; complete them, or leave them out")
+    return Graph(layers, None if A.labels is None else tuple(A.labels))
+
+
+def is_frame(A: object) -> bool:
+    """Say whether `A` is a table of pandas."""
+    return _is_of(A, "pandas", "DataFrame")
 
 
 def _is_of(A: object, library: str, name: str) -> bool:
@@ -107,7 +126,7 @@ def _is_of(A: object, library: str, name: str) -> bool:
 def _has_names(A: object) -> bool:
     if isinstance(A, Graph):
         return A.labels is not None
-    return _is_of(A, "networkx", "Graph") or _is_of(A, "igraph", "Graph") or _is_of(A, "pandas", "DataFrame")
+    return _is_of(A, "networkx", "Graph") or _is_of(A, "igraph", "Graph") or is_frame(A)
 
 
 # ---- matrices

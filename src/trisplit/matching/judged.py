@@ -26,8 +26,8 @@ class Judged(NamedTuple):
     runners_up: np.ndarray
 
 
-def judge(f: MatchObjective, p: np.ndarray) -> Judged:
-    """Judge a match of the reduced problem.
+def judge(f: MatchObjective, p: np.ndarray, own_columns: np.ndarray | None = None) -> Judged:
+    """Judge a match of the reduced problem; runners-up are those of the mask `own_columns`, if it is given.
 
     Examples
     --------
@@ -39,10 +39,12 @@ def judge(f: MatchObjective, p: np.ndarray) -> Judged:
     D -= min(float(D.min(initial=0.0)), 0.0)  # similarity may outweigh all edges
     own, nearest = own_and_nearest(D)
     k = min(RUNNERS_UP, f.n - 1)
+    if own_columns is not None:
+        D[:, ~own_columns[p]] = np.inf
     order = np.argpartition(D, max(k - 1, 0), axis=1)[:, :k]
     order = np.take_along_axis(order, np.argsort(np.take_along_axis(D, order, axis=1), axis=1, kind="stable"), axis=1)
     runners_up = np.full((f.n, RUNNERS_UP), -1)
-    runners_up[:, :k] = p[order]
+    runners_up[:, :k] = np.where(np.isfinite(np.take_along_axis(D, order, axis=1)), p[order], -1)
     return Judged(sureness(own, nearest), runners_up)
 
 

@@ -30,6 +30,8 @@ class GraphMatcher:
     score_ : float
     confidence_ : ndarray, shape (n_A,)
         Of each vertex of A, from 0 to 1; NaN where it has no partner.
+    vertices_ : tuple or None
+        The names of the vertices of B, None if they have none.
 
     Examples
     --------
@@ -42,6 +44,7 @@ class GraphMatcher:
     """
 
     result_: MatchResult
+    vertices_: tuple | None
 
     def __init__(
         self,
@@ -107,6 +110,7 @@ class GraphMatcher:
             Seeds: matches that are known.
         """
         self.result_ = graph_match(A, B, AB, BA, S, partial_match, **self.get_params())  # pyright: ignore
+        self.vertices_ = as_graph(B, "B").labels
         return self
 
     def fit_predict(
@@ -124,11 +128,19 @@ class GraphMatcher:
     def transform(self, B: object) -> Matrix | list[Matrix]:
         """Return a graph with the vertices of B as a matrix in the order of A; of several layers, a list.
 
-        Rows and columns of vertices of A without a partner are 0. A sparse graph stays sparse.
+        Rows and columns of vertices of A without a partner are 0. A sparse graph stays sparse. Vertices with names are
+        found by these, in whatever order they are.
         """
         graph, p = as_graph(B, "B"), self.permutation_
         if graph.n != self.result_.n_B:
             raise InputError(f"`B` must have {self.result_.n_B} vertices as in `fit`, got {graph.n}")
+        if graph.labels is not None and self.vertices_ is not None and graph.labels != self.vertices_:
+            place = {label: k for k, label in enumerate(graph.labels)}
+            strange = next((label for label in self.vertices_ if label not in place), None)
+            if strange is not None:
+                raise InputError(f"`B` must have the vertices that it had in `fit`, {strange!r} is missing; add it")
+            to = np.array([place[label] for label in self.vertices_], dtype=np.int64)
+            p = np.where(p >= 0, to[p], -1)
         layers = [_reordered(layer, p) for layer in graph.layers]
         return layers[0] if len(layers) == 1 else layers
 

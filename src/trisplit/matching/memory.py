@@ -5,6 +5,10 @@ from pathlib import Path
 
 _MEMINFO = Path("/proc/meminfo")
 _GROUP = Path("/sys/fs/cgroup")  # where a container's limit is below the machine's
+_VERSIONS = (
+    ("", "memory.max", "memory.current", "inactive_file"),
+    ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
 
 
 def available_bytes() -> int:
@@ -46,10 +50,11 @@ def _of_machine() -> int:
 
 
 def _of_group() -> int:
-    try:
-        limit = int((_GROUP / "memory.max").read_text(encoding="ascii"))
-        used = int((_GROUP / "memory.current").read_text(encoding="ascii"))
-        pages = dict(line.split() for line in (_GROUP / "memory.stat").read_text(encoding="ascii").splitlines())
-        return limit - used + int(pages.get("inactive_file", 0))  # pages of files give way
-    except (OSError, ValueError):  # no group, or the limit "max"
-        return 2**63 - 1
+    for folder, limit, used, pages in _VERSIONS:
+        try:
+            stat = (_GROUP / folder / "memory.stat").read_text(encoding="ascii").splitlines()
+            left = int((_GROUP / folder / limit).read_text()) - int((_GROUP / folder / used).read_text())
+            return left + int(dict(line.split() for line in stat).get(pages, 0))  # pages of files give way
+        except (OSError, ValueError):  # no group of this version, or the limit "max"
+            continue
+    return 2**63 - 1

@@ -8,7 +8,6 @@ At iterations 5, 10, 20, 40, ... y is rounded and refined; a match in which near
 counterpart ends the iteration.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +57,6 @@ def splitting(
     max_iter: int,
     tol: float,
     concave: bool = False,
-    over: Callable[[], bool] = lambda: False,
 ) -> Attempt:
     """Iterate from X, and return the best match that was seen on the way."""
     tangent, L = Tangent(f), f.lipschitz or 1.0
@@ -70,7 +68,7 @@ def splitting(
         moved = float(np.abs(state.z - z).max()) if state.t > 1 else np.inf
         z = state.z
         converged = moved <= SLOW * tol
-        end = converged or state.t >= max_iter or over()
+        end = converged or state.t >= max_iter
         if state.t == look or end:
             look *= 2
             found = refine(f, best_assignment(state.y))

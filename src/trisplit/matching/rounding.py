@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trisplit.matching.objective import MatchObjective, centred
-from trisplit.qap.matrices import as_dense
+from trisplit.qap.matrices import Matrix, as_dense
 from trisplit.terms.joint import cheapest
 
 SURE = 0.9  # of the vertices must have their nearest counterpart for a match to be settled
@@ -77,16 +77,33 @@ def disagreements(f: MatchObjective, p: np.ndarray, G: np.ndarray) -> np.ndarray
 
 
 def squares(f: MatchObjective) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums of squares of all entries that belong to each vertex of A, and of B."""
+    """Return the sums of squares of all entries that belong to each vertex of A, and of B, in units of both."""
     a, b = np.zeros(f.n, f.dtype), np.zeros(f.n, f.dtype)
+    ratio = f.dtype.type(ratio_of_units(f.layers))
     for A, B in f.layers:
-        for total, M in ((a, A), (b, B)):
+        for total, M, scale in ((a, A, ratio), (b, B, 1 / ratio)):
             square = M * M
-            total += np.asarray(square.sum(axis=0)).ravel() + np.asarray(square.sum(axis=1)).ravel()
+            total += scale * (np.asarray(square.sum(axis=0)).ravel() + np.asarray(square.sum(axis=1)).ravel())
+    ratio = f.dtype.type(ratio_of_units(f.crossed))
     for AB, BA in f.crossed:
-        a += np.asarray((AB * AB).sum(axis=1)).ravel() + np.asarray((BA * BA).sum(axis=0)).ravel()
-        b += np.asarray((AB * AB).sum(axis=0)).ravel() + np.asarray((BA * BA).sum(axis=1)).ravel()
+        AB, BA = ratio * (AB * AB), 1 / ratio * (BA * BA)
+        a += np.asarray(AB.sum(axis=1)).ravel() + np.asarray(BA.sum(axis=0)).ravel()
+        b += np.asarray(AB.sum(axis=0)).ravel() + np.asarray(BA.sum(axis=1)).ravel()
     return a, b
+
+
+def ratio_of_units(pairs: tuple[tuple[Matrix, Matrix], ...]) -> float:
+    """Return the largest weight of the second matrices over that of the first: squares of these are to be compared.
+
+    Matches do not depend on the units in which weights are given; how much two neighbourhoods differ would.
+
+    Examples
+    --------
+    >>> ratio_of_units(((2.0 * np.eye(3), np.eye(3)),))
+    0.5
+    """
+    first, second = (max((float(abs(pair[k]).max()) for pair in pairs if pair[k].size), default=0.0) for k in (0, 1))
+    return second / first if first > 0 and second > 0 else 1.0
 
 
 def share_of_sure(f: MatchObjective, p: np.ndarray, G: np.ndarray) -> float:

@@ -1,10 +1,9 @@
 """What a match of large graphs takes: bytes and seconds, estimated before anything is allocated."""
 
-import os
-from pathlib import Path
 from typing import NamedTuple
 
 from trisplit.errors import InputError
+from trisplit.matching.memory import available_bytes, in_words
 
 KEPT = 24
 ROUNDS, SPLITTINGS = 20, 100  # of percolation and refinement, and of splitting, in a typical run
@@ -75,47 +74,9 @@ def estimate(
     return Estimate(seconds, size, f"{n_A} and {n_B} vertices, {nnz_A} and {nnz_B} entries: {took}")
 
 
-def available_bytes() -> int | None:
-    """Return the memory that is free for this process, where the system tells it.
-
-    Examples
-    --------
-    >>> free = available_bytes()
-    >>> free is None or free > 0
-    True
-    """
-    known = [size for size in (_free_of_machine(), _free_of_group()) if size is not None]
-    return min(known) if known else None
-
-
-def require_memory(estimated: Estimate, free: int | None = None) -> None:
+def require_memory(estimated: Estimate) -> None:
     """Raise an `InputError` if the estimate exceeds the memory that is free."""
-    free = available_bytes() if free is None else free
-    if free is not None and estimated.bytes > free:
-        need = f"`A` and `B` need about {estimated.bytes / 2**30:.1f} GiB, {free / 2**30:.1f} GiB are free"
-        raise InputError(f"{need}; close other programs, keep fewer candidates or take a larger machine")
-
-
-def _free_of_machine() -> int | None:
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return None
-
-
-def _free_of_group() -> int | None:
-    """Return what a limit of control groups leaves, of either version."""
-    root = Path("/sys/fs/cgroup")
-    names = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
-    for limit, used in names:
-        try:
-            return max(int((root / limit).read_text()) - int((root / used).read_text()), 0)
-        except (OSError, ValueError):  # not there, or "max": no limit
-            continue
-    return None
+    free = available_bytes()
+    if estimated.bytes > free:
+        need = f"`A` and `B` need about {in_words(estimated.bytes)}, {in_words(free)} are free"
+        raise InputError(f"{need}; close other programs, or take a larger machine")
