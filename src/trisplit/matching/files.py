@@ -13,7 +13,7 @@ from trisplit.matching.edges import whole_names
 from trisplit.matching.graphml import graph_of_document, parse
 from trisplit.matching.graphs import Graph, graph_of
 from trisplit.matching.market import read_market
-from trisplit.matching.tables import Row, is_number, read_edges, read_rows
+from trisplit.matching.tables import Row, is_number, read_edges, read_table
 
 _MATRICES: dict[str, Callable[[Path], object]] = {
     ".npz": read_npz,
@@ -33,8 +33,9 @@ def read_graph(path: str | PathLike[str], *, directed: bool = False) -> Graph:
     path : str or path-like
         `.npz` (of `scipy.sparse.save_npz`, or one square array of `np.savez`), `.npy`, Matrix Market (`.mtx`),
         GraphML (`.graphml`), or a list of edges (`.csv`, `.tsv`, `.txt`, `.edges`, `.edgelist`): two columns with the
-        names of the vertices and perhaps one with weights, separated by commas, tabs or spaces; lines that begin with
-        # or % are comments, and the first line may be a title. All but the first two may be packed as `.gz`.
+        names of the vertices and perhaps one with weights, separated by commas, tabs, spaces or semicolons (weights may
+        then have decimal commas); lines that begin with # or % are comments, and the first line may be a title. All
+        but the first two may be packed as `.gz`.
     directed : bool
         Whether a list of edges gives directions; the other formats say it themselves. In an undirected list that has
         every edge in both directions, with the same weight, each counts once.
@@ -99,7 +100,7 @@ def read_seeds(path: str | PathLike[str], A: Graph, B: Graph) -> np.ndarray:
            [0, 2]])
     """
     path = as_path(path)
-    rows = read_rows(path, "a vertex of each graph")
+    rows, _ = read_table(path, "a vertex of each graph")
     columns = []
     places = [_places(graph) for graph in (A, B)]
     titled = len(rows) > 1 and all(
