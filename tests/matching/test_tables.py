@@ -85,3 +85,30 @@ def test_a_list_with_semicolons_is_that_with_commas(tmp_path):
 )
 def test_what_cannot_be_told_is_asked_for(tmp_path, text, found):
     assert found in message(tmp_path, text)
+
+
+# ---- titles
+
+
+TITLES = ("u,v", "i,j", "Node1,Node2", "id1,id2", "source_id,target_id", "vertex1,vertex2", "name_1,name_2")
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_usual_titles_are_no_vertices(tmp_path, title):
+    names = ("Ada", "Bob", "Eve")
+    assert read(tmp_path, f"{title}\nAda,Bob\nBob,Eve")[0] == names
+    assert read(tmp_path, f"{title},weight\nAda,Bob,1\nBob,Eve,2")[0] == names
+    assert read(tmp_path, f"{title}\n7,8\n8,9")[0] == (7, 8, 9)
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_titles_that_are_vertices_stay(tmp_path, title):
+    one, two = title.split(",")
+    for edges in ([(one, two)], [(one, two), (two, "Bob")], [(one, two), ("Bob", "Eve"), (two, one)]):
+        labels, _ = read(tmp_path, "\n".join(map(",".join, edges)))
+        assert labels == tuple(sorted({name for edge in edges for name in edge}))
+
+
+@pytest.mark.parametrize("text", ["u,v\nx,y", "i,j\nAda,k", "node1,node2\nnode3,node4", "id_1,id_2\nid_10,id_20"])
+def test_a_first_line_like_the_vertices_below_is_an_edge(tmp_path, text):
+    assert len(read(tmp_path, text)[0]) == 4

@@ -17,6 +17,9 @@ from trisplit.matching.edges import ends_and_weight, indexed, whole_names
 from trisplit.matching.graphs import Graph, labelled
 
 _TITLES = {"source", "target", "from", "to", "src", "dst"}
+_PAIRS = {("u", "v"), ("i", "j"), ("source_id", "target_id"), ("from_id", "to_id")} | {
+    (stem + one, stem + two) for stem in ("node", "id", "vertex", "name") for one, two in (("1", "2"), ("_1", "_2"))
+}
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 
 
@@ -160,9 +163,20 @@ def _is_title(rows: list[Row], separator: str) -> bool:
         return True
     if not rest:
         return False
+    if tuple(field.lower() for field in first[:2]) in _PAIRS and not _are_vertices(first[:2], rest):
+        return True
     if len(first) > 2 and not is_number(_pointed(first[2], separator)) and first[2]:
         return all(is_number(_pointed(row.fields[2], separator)) for row in rest)
     return not any(map(is_number, first[:2])) and all(is_number(f) for row in rest for f in row.fields[:2])
+
+
+def _are_vertices(titles: list[str], rest: list[Row]) -> bool:
+    """Return whether the vertices below are called alike, as `node3` below `node1`, or any letter below `u`."""
+    return not {_shape(field) for row in rest for field in row.fields[:2]}.isdisjoint(map(_shape, titles))
+
+
+def _shape(name: str) -> str:
+    return "u" if len(name) == 1 and name.isalpha() else re.sub(r"\d+", "1", name.lower())
 
 
 def _weights(rows: list[Row], column: int, separator: str, path: Path) -> list[float]:
