@@ -246,6 +246,29 @@ def test_bad_graphml(tmp_path, monkeypatch, library, text, found):
     assert found in message(written(tmp_path, "g.graphml", text))
 
 
+@pytest.mark.parametrize("library", [True, False])
+@pytest.mark.parametrize("names", [(7, 12, 5), (7.0, 12.0, 5.0)])
+def test_names_of_graphml_may_be_numbers(tmp_path, monkeypatch, library, names):
+    graph = nx.path_graph(["n0", "n1", "n2"])
+    nx.set_node_attributes(graph, dict(zip(graph, names, strict=True)), "name")
+    nx.write_graphml(graph, tmp_path / "g.graphml")
+    if not library:
+        monkeypatch.setitem(sys.modules, "networkx", None)
+    labels = read_graph(tmp_path / "g.graphml").labels
+    assert labels == (7, 12, 5)
+    assert all(isinstance(label, int) for label in labels)
+
+
+@pytest.mark.parametrize("library", [True, False])
+def test_weights_of_graphml_that_no_float_can_hold(tmp_path, monkeypatch, library):
+    nx.write_graphml(nx.Graph([("a", "b", {"weight": 10**400})]), tmp_path / "g.graphml")
+    if not library:
+        monkeypatch.setitem(sys.modules, "networkx", None)
+    text = message(tmp_path / "g.graphml")
+    assert "the edge from 'a' to 'b'" in text
+    assert "finite" in text
+
+
 def test_names_need_not_differ(tmp_path):
     document = graphml.Document({"n0": "x", "n1": "x"}, [], directed=False)
     assert graphml.graph_of_document(document, "`A`").labels == ("n0", "n1")

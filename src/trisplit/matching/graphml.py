@@ -55,7 +55,8 @@ def parse(data: bytes, what: str) -> Document:
         raise InputError(f"{what} has an edge or a vertex without a name; get it or save it again")
     default = G.graph.get("edge_default", {}).get("weight", 1.0)
     edges = [(u, v, _number(w, u, v, what)) for u, v, w in G.edges(data="weight", default=default)]
-    return Document(dict(G.nodes(data="name")), edges, G.is_directed())
+    names = {vertex: None if name is None else str(name) for vertex, name in G.nodes(data="name")}  # may be numbers
+    return Document(names, edges, G.is_directed())
 
 
 def parse_plainly(data: bytes, what: str) -> Document:
@@ -110,6 +111,6 @@ def _default(key: ElementTree.Element | None) -> str:
 def _number(value: object, u: str, v: str, what: str) -> float:
     try:
         return float(value)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError) as error:
-        text = f"{what} must have numbers as weights, found {str(value)[:20]!r} for the edge from {u!r} to {v!r}"
+    except (TypeError, ValueError, OverflowError) as error:
+        text = f"{what} must have finite numbers as weights, found {str(value)[:20]!r} for the edge from {u!r} to {v!r}"
         raise InputError(f"{text}; correct it") from error
