@@ -139,6 +139,18 @@ def test_matrix_market_without_entries(tmp_path):
         np.testing.assert_array_equal(dense(read_graph(path)), np.zeros((n, n)))
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("comment", ["% the end", "  % the end\n\n%", "\n"])
+def test_matrix_market_with_a_comment_in_place_of_entries(tmp_path, comment):
+    for form, sizes in (("coordinate real symmetric", "3 3 0"), ("coordinate pattern general", "3 3 0")):
+        path = written(tmp_path, "g.mtx", square_market(sizes, comment, form=form))
+        np.testing.assert_array_equal(dense(read_graph(path)), np.zeros((3, 3)))
+    path = written(tmp_path, "g.mtx", square_market("0 0", comment, form="array real general"))
+    assert read_graph(path).n == 0
+    path = written(tmp_path, "g.mtx", square_market("3 3 1", "% an entry is missing"))
+    assert "declares 1 entries of 3 numbers, found 0" in message(path)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from("abcde"), st.integers(1, 9)), min_size=1),

@@ -84,9 +84,8 @@ def _numbers(body: str, rows: int, width: int, path: Path) -> np.ndarray:
     if rows * width * 2 > len(body) + 1:
         text = f"{str(path)!r} is truncated: it declares {rows} entries, and {len(body)} bytes are left for them"
         raise InputError(f"{text}; get it or save it again")
-    if not rows and not body.strip():
-        return np.zeros((0, width))
-    found = np.loadtxt(io.StringIO(body), comments="%", ndmin=2)
+    told = any(line.partition("%")[0].strip() for line in io.StringIO(body))  # NumPy warns if there are but comments
+    found = np.loadtxt(io.StringIO(body), comments="%", ndmin=2) if told else np.zeros((0, width))
     if found.shape != (rows, width):
         text = f"{str(path)!r} declares {rows} entries of {width} numbers, found {found.shape[0]} of {found.shape[1]}"
         raise InputError(f"{text}; get it or save it again")
