@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 import trisplit as ts
 from trisplit.matching import contents, graphml
-from trisplit.matching.files import read_graph
-from trisplit.matching.graphs import as_graph
+from trisplit.matching.files import read_graph, read_seeds
+from trisplit.matching.graphs import Graph, as_graph
 
 M = np.array([[0, 2, 0, 1], [2, 1, 0.5, 0], [0, 0.5, 0, 0], [1, 0, 0, 0]])
 NAMES = ("Ada", "Bob", "Eve", "Joe")
@@ -199,6 +199,26 @@ def test_a_list_of_edges_may_be_directed(tmp_path):
     path = written(tmp_path, "g.txt", "0 1\n1 2\n")
     np.testing.assert_array_equal(dense(read_graph(path, directed=True)), np.eye(3, k=1))
     np.testing.assert_array_equal(dense(read_graph(path)), np.eye(3, k=1) + np.eye(3, k=-1))
+
+
+# ---- seeds
+
+
+def test_seeds_of_savetxt_are_integers_with_labels_and_without(tmp_path):
+    plain, numbered = Graph((np.zeros((4, 4)),)), Graph((np.zeros((3, 3)),), (10, 20, -7))
+    np.savetxt(tmp_path / "seeds.txt", [(20, 3), (-7, 0)])
+    assert read_seeds(tmp_path / "seeds.txt", numbered, plain).tolist() == [[1, 3], [2, 0]]
+    np.savetxt(tmp_path / "seeds.txt", [(10, 20)])
+    assert read_seeds(tmp_path / "seeds.txt", numbered, numbered).tolist() == [[0, 1]]
+    with pytest.raises(ts.InputError, match="'11' in line 1, which `A` does not have; its vertices are such as 10"):
+        read_seeds(written(tmp_path, "seeds.txt", "1.1e+01 0"), numbered, plain)
+
+
+@pytest.mark.parametrize("content", ["", "\n\n"])
+def test_an_empty_file_of_seeds_is_no_graph(tmp_path, content):
+    plain = Graph((np.zeros((4, 4)),))
+    with pytest.raises(ts.InputError, match="is empty; save it again"):
+        read_seeds(written(tmp_path, "seeds.txt", content), plain, plain)
 
 
 # ---- GraphML, with networkx and without

@@ -38,7 +38,7 @@ def as_path(path: str | PathLike[str]) -> Path:
     if not stat.S_ISREG(status.st_mode):  # a device or a pipe may never end
         raise InputError(f"{str(path)!r} is not a regular file; save its contents to one and read that")
     if not status.st_size:
-        raise InputError(f"{str(path)!r} is empty; save the graph again")
+        raise InputError(f"{str(path)!r} is empty; save it again")
     return path
 
 
@@ -56,7 +56,7 @@ def contents(path: Path, expansion: int) -> bytes:
     if len(data) > limit:
         check_fits(path, expansion * len(data), "at least ")
     if not data.strip():
-        raise InputError(f"{str(path)!r} is empty; save the graph again")
+        raise InputError(f"{str(path)!r} is empty; save it again")
     return data
 
 

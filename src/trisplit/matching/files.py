@@ -1,6 +1,7 @@
 """Graphs and seeds from files, by the ending of their names. Reading a file never executes what is in it."""
 
 from collections.abc import Callable
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
 
@@ -109,7 +110,7 @@ def read_seeds(path: str | PathLike[str], A: Graph, B: Graph) -> np.ndarray:
     rows = rows[titled:]
     for k, (graph, letter) in enumerate(((A, "A"), (B, "B"))):
         names = [row.fields[k] for row in rows]
-        if graph.labels is None:
+        if graph.labels is None or all(isinstance(label, Integral) for label in graph.labels):
             names = list(map(str, whole_names(names)))
         columns.append(
             [_vertex(name, row, places[k], graph, letter, path) for name, row in zip(names, rows, strict=True)]
