@@ -165,6 +165,14 @@ def test_labels_come_back_with_the_match(found, capsys):
     assert "Ada=u, Bob=v, Cy=w, Dan=x" in capsys.readouterr().out
 
 
+def test_a_runner_up_may_be_called_by_a_dash(found):
+    Path("letters.csv").write_text(EDGES_B.replace("v", "–"), encoding="utf-8")
+    assert run(["match", "people.csv", "letters.csv", "--csv", "out.csv"]) == 0
+    with open("out.csv", newline="", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    assert {row["runner_up"] for row in table} == {row["B"] for row in table} == set("uwx–")
+
+
 def test_the_table_names_vertices_without_a_partner(found, files, monkeypatch):
     A, B, _ = files
     p = np.arange(N)

@@ -118,23 +118,23 @@ def least_sure(asked: Asked, result: MatchResult, count: int) -> list[list[str]]
     """Return the matches that are least sure: their vertices, confidence, agreement and the runner-up."""
     rows = []
     for k in result.least_sure(count):
-        agreement = result.agreement[k]
+        agreement, other = result.agreement[k], runner_up(asked, result, int(k))
         rows.append(
             [
                 str(asked.name_A(int(result.indices_A[k]))),
                 str(asked.name_B(int(result.indices_B[k]))),
                 f"{result.confidence[k]:.3f}",
                 "–" if isnan(agreement) else f"{agreement:.3f}",
-                runner_up(asked, result, int(k)),
+                "–" if other is None else other,
             ]
         )
     return rows
 
 
-def runner_up(asked: Asked, result: MatchResult, k: int) -> str:
-    """Return the vertex of B that comes next for a match, "–" if there is none."""
+def runner_up(asked: Asked, result: MatchResult, k: int) -> str | None:
+    """Return the vertex of B that comes next for a match, None if there is none."""
     if not result.runners_up.size or result.runners_up[k, 0] < 0:
-        return "–"
+        return None
     return str(asked.name_B(int(result.runners_up[k, 0])))
 
 
@@ -192,7 +192,7 @@ def write_csv(path: Path, asked: Asked, result: MatchResult) -> None:
         judged = [result.confidence[k], result.agreement[k], None if result.stability is None else result.stability[k]]
         other = runner_up(asked, result, int(k))
         names = asked.name_A(int(result.indices_A[k])), asked.name_B(int(result.indices_B[k]))
-        writer.writerow([*names, *map(_number, judged), "" if other == "–" else other])
+        writer.writerow([*names, *map(_number, judged), "" if other is None else other])
     for vertex in result.unmatched_A.tolist():
         writer.writerow([asked.name_A(vertex), "", "", "", "", ""])
     for vertex in result.unmatched_B.tolist():
