@@ -96,6 +96,11 @@ def found(files, monkeypatch):
     return asked
 
 
+def search_path():
+    """Return where a child finds the modules of this process, and the tests."""
+    return os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
+
+
 def rows(out):
     names = "vertices|edges|matched|score|alignment strength|agreement|confidence|stability|time|status"
     return dict(re.findall(rf"^\W*({names})\b\W+(.*?)\W*$", out, re.MULTILINE))
@@ -235,6 +240,50 @@ def test_the_search_itself_finds_the_match_and_the_seed_decides(files, capsys):
     assert len(answers[0]["stability"]) == N
 
 
+STREAMED = """
+import sys
+from trisplit.cli import main
+print("before")
+main(["match", "people.csv", "letters.csv", *sys.argv[1:]])
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="streams have no paths")
+@pytest.mark.parametrize(
+    ("path", "mode"),
+    [("/dev/stdout", "a"), ("/dev/stdout", "w"), ("/dev/fd/1", "a"), ("/proc/self/fd/1", "a"), ("/dev/stderr", "a")],
+)
+def test_a_stream_that_leads_to_a_file_is_written_behind_what_it_has(files, path, mode):
+    if not os.path.exists(path):
+        pytest.skip(f"{path} is not known here")
+    with open("log.txt", mode) as log:
+        log.write("earlier\n")
+        log.flush()
+        streams = {"stdout": log, "stderr": log}
+        command = [sys.executable, "-c", STREAMED, "--json", path]
+        subprocess.run(command, env=os.environ | {"PYTHONPATH": search_path()}, check=True, **streams)
+    with open("log.txt", encoding="utf-8") as log:
+        lines = list(map(str.strip, log))
+    assert lines[0] == "earlier"
+    (record,) = [line for line in lines if line.startswith("{")]
+    assert sorted(json.loads(record)["labels_B"]) == list("uvwx")
+    if path != "/dev/stderr":  # what is printed keeps its order
+        assert lines.index("before") < lines.index(record) < lines.index("people.csv and letters.csv")
+    assert sorted(os.listdir()) == ["A.npz", "B.npz", "dense.npz", "letters.csv", "log.txt", "people.csv"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="streams have no paths")
+def test_a_stream_that_cannot_be_written_is_refused_before_the_search(found, capsys):
+    with open("people.csv") as file:
+        for number, option in ((file.fileno(), "--json"), (987654, "--csv")):
+            assert run(["match", "A.npz", "B.npz", option, f"/dev/fd/{number}"]) == 2
+            words = f"{option} /dev/fd/{number} is not open for writing; choose another path"
+            assert capsys.readouterr().err == f"trisplit: {words}\n"
+    assert run(["match", "A.npz", "B.npz", "--report", "/dev/stdout"]) == 2
+    assert "--report /dev/stdout is no file" in capsys.readouterr().err
+    assert found == {}
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -317,8 +366,7 @@ main(["match", "A.npz", "B.npz", "--json", "out.json"])
 def test_ctrl_c_prints_the_best_match_so_far(files, tmp_path, best):
     command = [sys.executable, "-c", INTERRUPTED.replace("BEST", str(best))]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": tmp_path}
-    path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
-    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path}, **pipes) as child:
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": search_path()}, **pipes) as child:
         assert child.stderr is not None
         assert child.stderr.readline() == "searching\n"
         child.send_signal(signal.SIGINT)
