@@ -1,5 +1,7 @@
 """The arguments of `graph_match`: each is returned as it is needed, or an `InputError` names it."""
 
+import sys
+
 import numpy as np
 
 from trisplit.errors import InputError
@@ -29,32 +31,49 @@ def as_init(init: object, k: int) -> np.ndarray:
 def as_jobs(n_jobs: object) -> int:
     if n_jobs is None:
         return 1
-    if n_jobs == -1 and not isinstance(n_jobs, bool):
+    if isinstance(n_jobs, int | np.integer) and n_jobs == -1:
         return available_cores()
     return as_integer(n_jobs, "n_jobs")
 
 
 def as_integer(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"`{name}` must be an integer >= 1, got {value!r}; try 1")
+        raise InputError(f"`{name}` must be an integer >= 1, got {_shown(value)}; try 1")
     return int(value)
 
 
 def as_number(value: object, name: str, *, least: float, most: float = np.inf, strict: bool = False) -> float:
     fits = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not fits or not (least < value if strict else least <= value) or not value <= most or value == np.inf:  # pyright: ignore
+    finite = fits and value <= sys.float_info.max  # pyright: ignore[reportOperatorIssue]
+    if not finite or not (least < value if strict else least <= value) or not value <= most:  # pyright: ignore
         wanted = f"{'>' if strict else '>='} {least:g}" + (f" and <= {most:g}" if most < np.inf else "")
-        raise InputError(f"`{name}` must be a number {wanted}, got {value!r}; leave it out for the default")
+        raise InputError(f"`{name}` must be a number {wanted}, got {_shown(value)}; leave it out for the default")
     return float(value)  # pyright: ignore[reportArgumentType]
 
 
 def as_flag(value: object, name: str) -> bool:
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"`{name}` must be True or False, got {value!r}; pass one of them")
+        raise InputError(f"`{name}` must be True or False, got {_shown(value)}; pass one of them")
     return bool(value)
 
 
 def as_choice(value: object, choices: tuple[str, ...], name: str) -> str:
-    if value not in choices:
-        raise InputError(f"`{name}` is unknown, got {value!r}; choose one of {', '.join(choices)}")
-    return value  # pyright: ignore[reportReturnType]
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"`{name}` is unknown, got {_shown(value)}; choose one of {', '.join(choices)}")
+    return value
+
+
+def as_verbosity(value: object) -> bool:
+    """Return whether lines are wanted; a callable, which gets them, is none of these."""
+    if not isinstance(value, bool | int | np.bool_ | np.integer | None):
+        raise InputError(f"`verbose` must be an integer or a callable, got {_shown(value)}; try 1")
+    return bool(value)
+
+
+def _shown(value: object) -> str:
+    """Return a short text in one line: an array may have many."""
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # an integer of more digits than Python writes
+        return type(value).__name__
+    return text if len(text) <= 60 else text[:57] + "..."
