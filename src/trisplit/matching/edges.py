@@ -51,13 +51,16 @@ def numbers(values: np.ndarray, what: str) -> np.ndarray:
     array([1., 0.])
     """
     kind = values.dtype.kind
-    if kind == "O" and all(isinstance(value, Real) or _is_decimal(value) for value in values.flat):
+    if kind == "O" and all(map(_is_real, values.flat)):
         kind = "f"
     if kind not in "biuf":
         text = f"{what} must be real numbers, got {values.dtype}"
         raise InputError(f"{text}; {'take the real part or the modulus' if kind == 'c' else 'convert them'}")
-    with np.errstate(over="ignore"):  # infinities are named by those who call
-        return values.astype(np.float64, copy=False)
+    try:
+        with np.errstate(over="ignore"):  # infinities are named by those who call
+            return values.astype(np.float64, copy=False)
+    except OverflowError as error:  # integers and fractions have no infinity
+        raise InputError(f"{what} must lie within 1.8e308, got an integer beyond; divide all by the largest") from error
 
 
 def labels_or_none(labels: Sequence) -> tuple | None:
@@ -85,7 +88,7 @@ def indexed(sources: list, targets: list, what: str) -> tuple[list, np.ndarray, 
     """
     try:
         labels = list(dict.fromkeys([*sources, *targets]))
-        if all(isinstance(v, Real) and float(v).is_integer() and not isinstance(v, bool) for v in labels):
+        if all(isinstance(v, Real) and not isinstance(v, bool) and _is_whole(v) for v in labels):
             labels = list(map(int, labels))  # equal to the float, with the same hash
         place = {label: k for k, label in enumerate(_sorted(labels))}
     except TypeError as error:
@@ -151,7 +154,15 @@ def edges_of_table(table, what: str) -> tuple[list, np.ndarray, np.ndarray, Sequ
     if len(missing):
         text = f"{what} has no finite weight in row {missing[0]} of column {table.columns[weight]!r}"
         raise InputError(f"{text}; drop the row or give it a number")
-    return labels, i, j, values.tolist()
+    return labels, i, j, _weights(values.tolist(), f"column {table.columns[weight]!r} of {what}")
+
+
+def _weights(values: list, what: str) -> list[float]:
+    for row, value in enumerate(values):
+        if not _is_real(value):
+            text = f"{what} must hold real numbers, the weights, got {' '.join(repr(value).split())[:40]} in row {row}"
+            raise InputError(f"{text}; convert them, or drop the column")
+    return numbers(np.array(values, dtype=object), what).tolist()
 
 
 def _sorted(labels: list) -> list:
@@ -161,5 +172,9 @@ def _sorted(labels: list) -> list:
         return labels
 
 
-def _is_decimal(value: object) -> bool:
-    return type(value).__module__ == "decimal"
+def _is_whole(value: Real) -> bool:
+    return isinstance(value, Integral) or float(value).is_integer()  # an integer may be too large for a float
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Real | np.bool_) or type(value).__module__ == "decimal"
