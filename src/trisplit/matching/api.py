@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from trisplit.errors import InputError
-from trisplit.matching.arguments import as_choice, as_flag, as_init, as_integer, as_jobs, as_number
+from trisplit.matching.arguments import as_choice, as_flag, as_init, as_integer, as_jobs, as_number, as_verbosity
 from trisplit.matching.bounds import score_bound
 from trisplit.matching.diagnostics import alignment_strength, edge_agreement, stability
 from trisplit.matching.faq import Transport
@@ -168,7 +168,7 @@ def graph_match(
         as_choice(padding, PADDINGS, "padding"),
         as_jobs(n_jobs),
         as_generator(rng)[1],
-        verbose if callable(verbose) else _say if verbose else _silent,
+        verbose if callable(verbose) else _say if as_verbosity(verbose) else _silent,
     )
     least = as_number(min_confidence, "min_confidence", least=0.0, most=1.0)
     # Small products gain nothing by several threads, which wait for each other where others compute too.
