@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trisplit.matching.exchanges import exchange, kicked
 from trisplit.matching.faq import Transport, frank_wolfe
 from trisplit.matching.objective import MatchObjective
 from trisplit.matching.relaxed import ITERATIONS, Attempt, splitting
@@ -26,7 +27,7 @@ from trisplit.result import Certificate
 
 METHODS = ("tos", "concave", "faq", "transport")
 FAQ_ITERATIONS = 30
-EXCHANGED = 1000  # vertices up to which pairs are exchanged at the end
+EXCHANGED, EXCHANGED_IN_LAYERS = 1000, 300  # vertices up to which pairs are exchanged at the end
 MOVES, WORK = 10_000, 5 * 10**7  # of the tabu search: at most, and times n^2
 
 
@@ -112,8 +113,12 @@ def _polished(
 ) -> tuple[np.ndarray, float]:
     """Exchange pairs where vertices are unsure: until none helps, and on by tabu search if the match is not settled."""
     one_layer = len(f.layers) == 1 and not f.crossed
-    if not settings.polish or best.sure == 1.0 or not one_layer or not 1 < f.n <= EXCHANGED:
+    most = EXCHANGED if one_layer else EXCHANGED_IN_LAYERS
+    if not settings.polish or best.sure == 1.0 or not 1 < f.n <= most:
         return best.p, best.score
+    if not one_layer:
+        found = exchange(f, best.p)
+        return found if best.settled else kicked(f, *found, rng)
     instance = _instance(f)
     if best.settled:
         p = swap_descent(instance, best.p)
