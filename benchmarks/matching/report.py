@@ -148,7 +148,7 @@ def figure(record: dict[str, Any]) -> "Figure":
             panel.set_xlabel("correlation")
         handles, labels = panels[0][0].get_legend_handles_labels()
         if handles:
-            panels[0][0].legend(handles, labels, loc="best", fontsize=7)
+            drawing.legend(handles, labels, loc="outside upper center", ncols=len(labels), fontsize=8)
         draw_times(bottom.subplots(), {name: [made.get((name, who)) for who in (OURS, GRASPOLOGIC)] for name in lines},
                    {name: line.seeds for name, line in lines.items()})  # fmt: skip
     return drawing
