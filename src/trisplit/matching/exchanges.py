@@ -10,7 +10,7 @@ if i and j exchange their partners.
 import numpy as np
 
 from trisplit.matching.objective import MatchObjective
-from trisplit.qap.matrices import Matrix, as_dense
+from trisplit.qap.matrices import as_dense
 
 ROUNDS = 2  # exchanges for each vertex at most
 KICKS, WORK, KICKED = 40, 10**8, 0.3  # kicks at most, and times n^4; the share of vertices that one puts in disorder
@@ -28,7 +28,7 @@ def changes(f: MatchObjective, p: np.ndarray) -> np.ndarray:
     change = _bent(f.gradient_at(p)[:, p])
     change *= -1.0  # u' G v has the signs of -u' G u
     for A, B in f.layers:
-        change += _bent(as_dense(A)) * _bent(_ordered(B, p, p))
+        change += _bent(as_dense(A)) * _bent(as_dense(B[p][:, p]))
     for AB, BA in f.crossed:
         change += _bent(as_dense(AB)[:, p]) * _bent(as_dense(BA)[p])
     return change
@@ -59,10 +59,6 @@ def kicked(f: MatchObjective, p: np.ndarray, score: float, rng: np.random.Genera
         if found >= score:
             p, score = q, found
     return p, score
-
-
-def _ordered(M: Matrix, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    return as_dense(M[rows][:, columns])
 
 
 def _bent(M: np.ndarray) -> np.ndarray:

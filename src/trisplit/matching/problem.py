@@ -222,7 +222,7 @@ def _check_products(problem: MatchingProblem) -> None:
         if first == 0.0 or second == 0.0:
             continue
         power = log2(first) + log2(second) + 2 * log2(max(problem.n, 1))
-        if not -RANGE < power < RANGE:
+        if max(map(abs, (log2(first), log2(second), power))) > RANGE:
             remedy = "divide all weights of a graph by one number" if power > 0 else "multiply them by one number"
             found = f"up to {first:.3g} and {second:.3g}"
             raise InputError(
