@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trisplit as ts
+from tests.matching.messages import message
 from trisplit.matching import contents, graphml
 from trisplit.matching.files import read_graph, read_seeds
 from trisplit.matching.graphs import Graph, as_graph
@@ -36,16 +37,6 @@ def dense(graph):
 def named():
     """Return the graph M of networkx with names."""
     return nx.relabel_nodes(nx.from_numpy_array(M), dict(enumerate(NAMES)))
-
-
-def message(path):
-    with pytest.raises(ts.InputError) as caught:
-        read_graph(path)
-    text = str(caught.value)
-    assert "\n" not in text
-    assert ";" in text, "no remedy"
-    assert repr(str(path)) in text
-    return text
 
 
 def written(folder, name, content):
