@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch", exc_type=ImportError)
 from tests.backends.searches import MADE, made  # noqa: E402
 from tests.kinds import Kind  # noqa: E402
 from trisplit import qap  # noqa: E402
+from trisplit.errors import InputError  # noqa: E402
 from trisplit.qap.gpu import card as card_module  # noqa: E402
 from trisplit.qap.gpu.device import device_of  # noqa: E402
 from trisplit.qap.instance import Instance  # noqa: E402
@@ -76,6 +77,13 @@ class TestArrays:
         res = qap.solve(self.A, self.B, fixed=there(np.array([[2, 3]])), forbidden=there(mask), starts=1, rng=0)
         assert res.permutation[2] == 3
         assert res.permutation[0] != 1
+
+
+def test_a_dtype_that_numpy_does_not_have():
+    with pytest.raises(
+        InputError, match=r"`A` must convert .*, got Tensor of torch.bfloat16; convert it to float64 first$"
+    ):
+        qap.solve(torch.eye(3, dtype=torch.bfloat16), np.eye(3), starts=1)
 
 
 def test_matrices_on_a_gpu_mean_that_one(monkeypatch):

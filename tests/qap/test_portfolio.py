@@ -322,6 +322,17 @@ def test_the_exchanges_are_compiled_before_the_search_however_long_the_rest_took
     assert asked == [exchanges.__name__, tabu.__name__]
 
 
+@pytest.mark.parametrize("compiles", [True, False])
+def test_faces_are_compiled_with_the_rest_and_loaded_later(compiles, monkeypatch):
+    """Compiled beside a search, they would take half of its time; loaded before it, they would keep it waiting."""
+    asked = []
+    monkeypatch.setattr(code, "load_kernels", lambda faces: asked.append(faces))
+    monkeypatch.setattr(code, "LOADING", 0.0 if compiles else 60.0)
+    seconds = code.load_code(TAI20A, perf_counter() + 10.0, polish=True, faces=True)
+    assert asked == ([False, True] if compiles else [False])
+    assert (seconds > 0.0) == compiles
+
+
 def test_what_was_found_before_joins_the_islands():
     known = load("tai50a").solution
     res = solve(load("tai50a"), x0=known, time_limit=0.5, rng=0)

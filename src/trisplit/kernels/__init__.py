@@ -9,7 +9,7 @@ from threading import Timer, current_thread, main_thread
 from types import FunctionType
 from typing import Any
 
-PATIENCE = 0.5  # seconds of compiling after which somebody at a terminal is told why nothing happens
+PATIENCE = 0.5  # seconds after which somebody at a terminal is told why nothing happens
 
 
 def compiled(
@@ -57,19 +57,32 @@ def compiled(
             function.__qualname__ = name  # numba goes by this one
         if not signatures:
             return njit(forceinline=inline, **options)(function)
-        notice = Timer(PATIENCE, _tell, [f"trisplit: compiling `{function.__name__}` ..."])
-        notice.daemon = True
-        notice.start()
-        try:
-            with undisturbed():
-                try:
-                    return njit(list(signatures), cache=True, **options)(function)
-                except Exception:  # if the cause is the function and not the folder, this raises once more
-                    return njit(list(signatures), **options)(function)
-        finally:
-            notice.cancel()
+        with noticed(f"compiling `{function.__name__}`"), undisturbed():
+            try:
+                return njit(list(signatures), cache=True, **options)(function)
+            except Exception:  # if the cause is the function and not the folder, this raises once more
+                return njit(list(signatures), **options)(function)
 
     return decorate
+
+
+@contextmanager
+def noticed(work: str) -> Iterator[None]:
+    """Tell somebody at a terminal what a block does, if it takes long.
+
+    Examples
+    --------
+    >>> with noticed("adding"):
+    ...     print(1 + 1)
+    2
+    """
+    notice = Timer(PATIENCE, _tell, [f"trisplit: {work} ..."])
+    notice.daemon = True
+    notice.start()
+    try:
+        yield
+    finally:
+        notice.cancel()
 
 
 @contextmanager

@@ -244,10 +244,11 @@ def as_array(value: ArrayLike, name: str) -> np.ndarray:
     try:
         return np.asarray(as_host(value))
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
-        raise InputError(
-            f"`{name}` must convert to a NumPy array, got {type(value).__name__} that does not; "
-            "pass rows of equal length"
-        ) from error
+        kind, dtype = type(value).__name__, getattr(value, "dtype", None)  # such as bfloat16, which NumPy does not have
+        came, remedy = f"{kind} that does not", "pass rows of equal length"
+        if dtype is not None:
+            came, remedy = f"{kind} of {dtype}", "convert it to float64 first"
+        raise InputError(f"`{name}` must convert to a NumPy array, got {came}; {remedy}") from error
 
 
 def as_matrix(value: ArrayLike, name: str, *, like: Matrix | None = None) -> Matrix:

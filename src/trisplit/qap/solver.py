@@ -81,8 +81,9 @@ def solve(
         polytope; without end, only the best 15 % of them do, and about every fifth start is replaced by a kick: the
         best permutation, changed on a large face, is the next to be improved.
     time_limit : float, optional
-        In seconds. A tenth of it is for a lower bound, more if nothing better is found for long. The first search after
-        an installation compiles its code for about half a minute, which does not count.
+        In seconds. A tenth of it is for a lower bound, more if nothing better is found for long. What does not count:
+        the first search after an installation compiles its code, for about 40 seconds, and the first one of a process
+        with a GPU loads PyTorch.
     max_iter : int, optional
         Iterations of each start on the relaxed problem. If left out, a start ends at a relative error of 1e-5, or after
         2,000 iterations; in a search without end after 100, or 50 up to 40 rows: the rounded permutations are hardly
@@ -138,7 +139,7 @@ def solve(
     instance, way = constrained(A, B, C, fixed=fixed, forbidden=forbidden, deadline=soon)
     check_size(instance)
     if end is not None:
-        compiling = load_code(instance, end, polish=bool(polish), faces=bool(faces))
+        compiling = load_code(instance, end, polish=bool(polish), faces=bool(faces), device=device)
         begin, end = begin + compiling, end + compiling
     deadline = None if end is None else _deadline(instance.n, end)
     point, known = _start(x0, way)

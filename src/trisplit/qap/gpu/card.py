@@ -27,6 +27,7 @@ WORK, LENGTH = 100_000_000, 5  # of a round: moves times n^2 at most, and moves 
 TELLING = 5000  # moves of each member from one telling to the next
 GRACE = 0.1  # seconds
 STARTS, FLEET = "gpu starts", "gpu tabu"  # what its members are called
+_rehearsed: set[tuple] = set()
 
 
 class News(NamedTuple):
@@ -132,8 +133,7 @@ class Card:
         from trisplit.qap.gpu.starts import Starts
 
         relaxed = Starts(self.instance, device)
-        # The plain twin of the fleet's kernel would be too slow on a GPU without Triton.
-        fleet = self.polish and self.instance.n <= LARGEST and (device.type != "cuda" or usable(device))
+        fleet = self.polish and has_fleet(self.instance, device)
         while True:
             found = self._relax(relaxed, starts)
             yield News(STARTS, tuple(found.permutations[:TOLD]), found.z, found.iterations, found.starts)
@@ -176,6 +176,48 @@ class Card:
             best = elites[0].cost if better else best
             told = tuple(member.permutation for member in elites) if better else ()
             yield News(FLEET, told, moves=done * fleet.size)
+
+
+def has_fleet(instance: Instance, device: "torch.device") -> bool:
+    """Say whether a fleet pays: its plain twin would be too slow on a GPU without Triton."""
+    return instance.n <= LARGEST and (device.type != "cuda" or usable(device))
+
+
+def rehearse(instance: Instance, device: str, *, polish: bool) -> None:
+    """Do a little of all that a GPU does in a search: PyTorch is imported, and kernels are compiled, once in a process.
+
+    What fails here fails in the search once more, where it is told.
+    """
+    key = (device, instance.n, str(instance.A.dtype), str(instance.B.dtype), polish)
+    if key in _rehearsed:
+        return
+    try:
+        where = gpu(device)
+        with current(where):
+            _rehearse(instance, where, polish=polish)
+    except Exception:
+        return
+    _rehearsed.add(key)
+
+
+def _rehearse(instance: Instance, device: "torch.device", *, polish: bool) -> None:
+    import torch  # pyright: ignore[reportMissingImports]
+
+    from trisplit.qap.gpu.fleet import Fleet
+    from trisplit.qap.gpu.starts import Starts
+
+    torch.zeros(1, device=device)
+    if instance.n > LARGEST:  # the rest would take as long as the search itself does for it
+        return
+    Starts(instance, device).rehearse()
+    if polish and has_fleet(instance, device):
+        fleet = Fleet(instance, device, seed=0)
+        fleet.settle([])
+        fleet.round(1)
+        fleet.elites(1)
+        del fleet
+    if device.type == "cuda":
+        torch.cuda.empty_cache()  # how many starts are done at once goes by what is free
 
 
 def present(device: str) -> bool:

@@ -1,8 +1,8 @@
 """The part of a GPU in a search: in a thread beside the members of the processor, or in turns with them.
 
-In a search without end it has a thread of its own: the other members begin at once, while PyTorch is imported and
-kernels are compiled. With a number of starts it has its turns between theirs, so that the seed alone decides. A GPU
-that is missing, out of memory or lost costs no more than its own part: the search goes on, and a warning says so.
+In a search without end it has a thread of its own. With a number of starts it has its turns between theirs, so that
+the seed alone decides. A GPU that is missing, out of memory or lost costs no more than its own part: the search goes
+on, and a warning says so.
 """
 
 import sys

@@ -7,6 +7,7 @@ import numpy as np
 
 from trisplit.qap.gpu.batch import Batch
 from trisplit.qap.gpu.device import wait
+from trisplit.qap.gpu.rounding import permutations
 from trisplit.qap.instance import Instance
 from trisplit.qap.matrices import as_dense, is_sparse
 from trisplit.qap.objective import Objective
@@ -113,6 +114,13 @@ class Starts:
             best = sorted([*best, *zip(lowest, found, strict=True)], key=lambda pair: pair[0])[:keep]
             done += batch.starts
         return Rounded(np.array([p for _, p in best]), z, reached, done)
+
+    def rehearse(self) -> None:
+        """Call all kernels that `run` calls, with as many starts, for a few iterations; round only one of them."""
+        batch = self._batch(self.at_once)
+        batch.begin(0)
+        batch.advance(CHUNK)
+        self.costs(permutations(batch.loop.y[:1]))
 
     def costs(self, p: "Tensor") -> "Tensor":
         """Return the costs of permutations, shape (starts, n), in float64."""
