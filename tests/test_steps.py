@@ -196,3 +196,17 @@ def test_as_step_names_the_choices():
     assert as_step(Constant(2.0)) == Constant(2.0)
     with pytest.raises(ts.InputError, match="auto, theory"):
         as_step("fast")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_first_step_is_no_rounding_error(seed):
+    """In float32 it is that of float64 but for a percent, although it comes from a difference of gradients."""
+    rng = np.random.default_rng(seed)
+    M, c, y = rng.standard_normal((6, 6)), 1000 * rng.standard_normal(6), rng.standard_normal(6)
+
+    def first_step(dtype):
+        Q, b = (M @ M.T).astype(dtype), c.astype(dtype)
+        problem = ts.Problem(lambda x: (x @ Q @ x / 2 + b @ x, Q @ x + b), [L1(0.3), NonNegative()])
+        return Adaptive().start(problem, y.astype(dtype))[0]
+
+    assert first_step("float32") == pytest.approx(first_step("float64"), rel=0.01)

@@ -67,6 +67,18 @@ class Memory(NamedTuple):
     blind: float  # trials in a row at which f(x) was not finite
 
 
+def probe_distance(tiny: float) -> float:
+    """Return how far from z the curvature is measured first, times ||z||: more than rounding errors of 1e-4 of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [round(probe_distance(float(np.finfo(kind).eps)), 4) for kind in ("float64", "float32")]
+    [0.0001, 0.0035]
+    """
+    return max(1e-4, 10.0 * sqrt(tiny))
+
+
 @dataclass(frozen=True)
 class Adaptive:
     """Backtracking with growth; needs neither a smoothness constant nor bounds.
@@ -129,11 +141,12 @@ class Adaptive:
         size = max(size, 1.0)
         if not isfinite(slope) or slope == 0.0:
             return 1.0
-        probe = problem.counted[0].prox(z - (1e-4 * size / slope) * u, 1e-4 * size / slope)
+        tiny, far = eps(z), probe_distance(eps(z))
+        probe = problem.counted[0].prox(z - (far * size / slope) * u, far * size / slope)
         moved = norm(probe - z)
         L = norm(problem.f.grad(probe) - u) / moved if moved > 0 else 0.0
-        # Rounding in u alone makes L size as large as 1e4 eps slope.
-        return 1.0 / L if isfinite(L) and L * size > 1e4 * eps(z) * slope else size / slope
+        # Rounding in u alone makes L size as large as eps slope / far.
+        return 1.0 / L if isfinite(L) and L * size > tiny / far * slope else size / slope
 
     def propose(self, memory: Memory, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
         z_old, d, square, size, tiny, *numbers = memory

@@ -23,6 +23,7 @@ from trisplit.arrays import (
     to_host,
 )
 from trisplit.kernels.host_rows import as_numbers, as_rows, is_double
+from trisplit.steps.adaptive import probe_distance
 from trisplit.steps.decisions import REST, WIDTH
 from trisplit.steps.row_loops import compiled_rows
 
@@ -73,11 +74,12 @@ class BatchAdaptive:
         xp, k = namespace(z), self.batch_ndim
         size, slope = xp.clip(length(z, k), 1.0, None), length(u, k)
         steep = xp.isfinite(slope) & (slope > 0.0)
-        trial = 1e-4 * size / xp.where(steep, slope, 1.0)
+        tiny, far = eps(z), probe_distance(eps(z))
+        trial = far * size / xp.where(steep, slope, 1.0)
         probe = problem.counted[0].prox(z - trial * u, trial)
         moved = length(probe - z, k)
         L = xp.where(moved > 0, length(problem.f.grad(probe) - u, k) / xp.where(moved > 0, moved, 1.0), 0.0)
-        measured = xp.isfinite(L) & (L * size > 1e4 * eps(z) * slope)
+        measured = xp.isfinite(L) & (L * size > tiny / far * slope)
         gamma = xp.where(measured, 1.0 / xp.where(measured, L, 1.0), size / xp.where(steep, slope, 1.0))
         return xp.where(steep, gamma, 1.0)
 
