@@ -78,12 +78,13 @@ def small_search(loaded, monkeypatch):
 
 
 def _threads():
-    return [thread for thread in threading.enumerate() if thread.name == "trisplit-gpu"]
+    return [thread for thread in threading.enumerate() if thread.name in ("trisplit-gpu", "trisplit-rehearsal")]
 
 
 @pytest.fixture
 def gpu(monkeypatch):
     """The processor stands in for a GPU."""
     torch = pytest.importorskip("torch", exc_type=ImportError)
-    monkeypatch.setattr("trisplit.qap.gpu.card.gpu", lambda device: torch.device("cpu"))
+    for module in ("card", "rehearsal"):
+        monkeypatch.setattr(f"trisplit.qap.gpu.{module}.gpu", lambda device: torch.device("cpu"))
     monkeypatch.setattr("trisplit.qap.gpu.card._name", lambda device: "stand-in")

@@ -3,9 +3,8 @@
 import os
 import signal
 import threading
-import warnings
 from contextlib import contextmanager
-from time import perf_counter, sleep
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -223,67 +222,3 @@ def test_news_are_small():
     news = next(Card(MADE, "cuda", 0, 5, polish=True, over=lambda: False).search(100))
     assert news.starts == 100
     assert len(news.permutations) == card_module.TOLD
-
-
-class TestRehearsal:
-    """All that takes time once comes before the time that is counted."""
-
-    @pytest.fixture(autouse=True)
-    def new_process(self, monkeypatch):
-        monkeypatch.setattr(card_module, "_rehearsed", set())
-
-    def test_before_the_time_and_only_once(self, monkeypatch):
-        order = []
-
-        def told(name, method):
-            return lambda self, *args, **options: order.append(name) or method(self, *args, **options)
-
-        for where, name in ((Starts, "rehearse"), (Starts, "run"), (Fleet, "round")):
-            monkeypatch.setattr(where, name, told(name, getattr(where, name)))
-        check(solve(time_limit=LONG))
-        assert order[:3] == ["rehearse", "round", "run"]
-        check(solve(time_limit=SECONDS))
-        assert order.count("rehearse") == 1
-
-    def test_the_seconds_do_not_count(self, monkeypatch):
-        monkeypatch.setattr("trisplit.qap.code.LOADING", 0.5)
-        monkeypatch.setattr(Starts, "rehearse", lambda self: sleep(1.0))
-        begin = perf_counter()
-        res = solve(time_limit=SECONDS)
-        assert perf_counter() - begin > 1.0 + 0.9 * SECONDS
-        assert res.elapsed < SECONDS + 0.4
-        assert STARTS in members(res)
-
-    @pytest.mark.parametrize("polish", [True, False])
-    def test_without_a_fleet(self, polish, monkeypatch):
-        monkeypatch.setattr(card_module, "has_fleet", lambda instance, device: polish)
-        monkeypatch.setattr(Fleet, "round", lambda *_: pytest.fail("there is none"))
-        card_module.rehearse(MADE, "cuda", polish=not polish)
-
-    def test_large_ones_only_load_pytorch(self, monkeypatch):
-        monkeypatch.setattr(card_module, "LARGEST", MADE.n - 1)
-        monkeypatch.setattr(Starts, "rehearse", lambda self: pytest.fail("too large"))
-        card_module.rehearse(MADE, "cuda", polish=True)
-        assert card_module._rehearsed
-
-    def test_what_fails_is_told_by_the_search(self, monkeypatch):
-        monkeypatch.setattr(Starts, "rehearse", lambda self: 1 / 0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            check(solve(time_limit=SECONDS))  # where it works
-        assert not card_module._rehearsed
-
-    def test_a_gpu_that_does_not_answer(self, monkeypatch):
-        """The search begins without it."""
-        answers = threading.Event()
-        monkeypatch.setattr("trisplit.qap.code.PREPARING", 0.2)
-        monkeypatch.setattr(Starts, "rehearse", lambda self: answers.wait(HANG))
-        begin = perf_counter()
-        check(solve(time_limit=SECONDS))
-        assert perf_counter() - begin < HANG / 2
-        answers.set()
-
-    def test_nothing_for_few_rows(self, monkeypatch):
-        """All of their permutations are looked at."""
-        monkeypatch.setattr("trisplit.qap.code.rehearse", lambda *_, **__: pytest.fail("not needed"))
-        assert solve(made(5), time_limit=SECONDS).status is QAPStatus.OPTIMAL

@@ -300,7 +300,7 @@ def test_compiling_takes_none_of_the_time(instance, options, monkeypatch):
         begin = perf_counter()
         sleep(1.0)
         seconds.append(perf_counter() - begin)
-        return seconds[0]
+        return code.Loaded(seconds[0], True)
 
     monkeypatch.setattr(solver, "load_code", slowly)
     res = solve(instance, time_limit=0.8, workers=1, rng=0, **options)
@@ -328,7 +328,7 @@ def test_faces_are_compiled_with_the_rest_and_loaded_later(compiles, monkeypatch
     asked = []
     monkeypatch.setattr(code, "load_kernels", lambda faces: asked.append(faces))
     monkeypatch.setattr(code, "LOADING", 0.0 if compiles else 60.0)
-    seconds = code.load_code(TAI20A, perf_counter() + 10.0, polish=True, faces=True)
+    seconds, _ = code.load_code(TAI20A, perf_counter() + 10.0, polish=True, faces=True)
     assert asked == ([False, True] if compiles else [False])
     assert (seconds > 0.0) == compiles
 

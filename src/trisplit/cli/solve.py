@@ -132,7 +132,7 @@ class Display:
         self.starts = starts or (DEFAULT_STARTS if time_limit is None else None)
         if device != "cpu" and self.starts is not None:
             self.starts = min(self.starts, DEFAULT_STARTS)  # all others are done by the GPU in one turn
-        self.time_limit, self.begin = time_limit, perf_counter()
+        self.time_limit, self.made, self.begin = time_limit, perf_counter(), None
         # Those of the processor tell how far the search is: a GPU has its turns between them, and tells of gains alone.
         self.turns = {"start": 0} | ({recipe.name: 0 for recipe in RECIPES} if polish else {})
         self.bar = Progress(
@@ -157,9 +157,12 @@ class Display:
         """Show what one member of the search has done."""
         if row.member in self.turns:
             self.turns[row.member] += 1
+        now = perf_counter()
+        if self.begin is None:  # that of the search: code was loaded before; a row may tell of seconds of earlier runs
+            self.begin = max(now - row.seconds, self.made)
         used = max(
             sum(self.turns.values()) / len(self.turns) / self.starts if self.starts else 0.0,
-            (perf_counter() - self.begin) / self.time_limit if self.time_limit else 0.0,
+            (now - self.begin) / self.time_limit if self.time_limit else 0.0,
         )
         said = f"best cost {row.best:,}"
         if row.bound is not None:

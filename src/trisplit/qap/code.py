@@ -3,8 +3,8 @@
 Nor is the import of PyTorch, for a GPU: a search of ten seconds has them all, on the processor and on the GPU.
 """
 
-from threading import Thread
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,15 +13,21 @@ from trisplit.qap import durations
 from trisplit.qap.bounds.enumeration import ROWS
 from trisplit.qap.episodes import Episodes, load_kernels
 from trisplit.qap.exchange_form import exchange_form
-from trisplit.qap.gpu.card import rehearse
+from trisplit.qap.gpu.rehearsal import Rehearsal
 from trisplit.qap.instance import Instance
 
-LOADING = 2.0  # seconds: what takes longer was compiled, not loaded, or is PyTorch
-PREPARING = 180.0  # seconds: the search begins without a GPU that takes longer
+LOADING = 2.0  # seconds: what takes longer was compiled, not loaded
 
 
-def load_code(instance: Instance, end: float, *, polish: bool, faces: bool, device: str = "cpu") -> float:
-    """Load, or compile, what a search with a time limit calls; return the seconds that do not count.
+class Loaded(NamedTuple):
+    """What came of loading code: the seconds that do not count, and False where a GPU is to take part but is silent."""
+
+    seconds: float
+    answered: bool
+
+
+def load_code(instance: Instance, end: float, *, polish: bool, faces: bool, device: str = "cpu") -> Loaded:
+    """Load, or compile, what a search with a time limit calls.
 
     Parameters
     ----------
@@ -39,14 +45,11 @@ def load_code(instance: Instance, end: float, *, polish: bool, faces: bool, devi
     >>> nug12 = qap.load("nug12")
     >>> _ = load_code(nug12, perf_counter() + 10.0, polish=True, faces=True)
     >>> load_code(nug12, perf_counter() + 10.0, polish=True, faces=True)
-    0.0
+    Loaded(seconds=0.0, answered=True)
     """
     begin = perf_counter()
-    # Beside the rest. Up to so many rows, all permutations are looked at instead.
-    guest = Thread(target=rehearse, args=(instance, device), kwargs={"polish": polish}, name="trisplit-rehearsal")
-    takes_part = device != "cpu" and instance.n > ROWS
-    if takes_part:
-        guest.start()
+    # Beside the rest; not where all permutations are looked at instead.
+    guest = Rehearsal(instance, device, polish=polish) if device != "cpu" and instance.n > ROWS else None
     improves = polish and durations.fits(durations.FORM + durations.FILL, instance.n, end)  # asked before time goes by
     from trisplit.kernels import exchanges, simplex, tabu  # noqa: F401  the import compiles what is in `simplex`
 
@@ -58,8 +61,10 @@ def load_code(instance: Instance, end: float, *, polish: bool, faces: bool, devi
         tabu.engine(kind)
     if faces and polish and perf_counter() - begin > LOADING:
         load_kernels(faces=True)  # else they come later: loaded, they would keep a short search waiting
-    if takes_part:
-        with noticed("loading PyTorch, and compiling for the GPU what is not compiled yet"):
-            guest.join(PREPARING)
-    seconds = perf_counter() - begin
-    return seconds if seconds > LOADING else 0.0
+    now = perf_counter()
+    seconds = now - begin if now - begin > LOADING else 0.0
+    if guest is None:
+        return Loaded(seconds, True)
+    with noticed("loading PyTorch, and compiling for the GPU what is not compiled yet"):
+        answered = guest.answered()
+    return Loaded(seconds + perf_counter() - now, answered)

@@ -244,10 +244,9 @@ def as_array(value: ArrayLike, name: str) -> np.ndarray:
     try:
         return np.asarray(as_host(value))
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
-        kind, dtype = type(value).__name__, getattr(value, "dtype", None)  # such as bfloat16, which NumPy does not have
-        came, remedy = f"{kind} that does not", "pass rows of equal length"
-        if dtype is not None:
-            came, remedy = f"{kind} of {dtype}", "convert it to float64 first"
+        came, remedy = f"{type(value).__name__} that does not", "pass rows of equal length"
+        if "bfloat16" in str(getattr(value, "dtype", None)):  # NumPy has none
+            came, remedy = f"{type(value).__name__} of {value.dtype}", "convert it to float64 first"  # pyright: ignore
         raise InputError(f"`{name}` must convert to a NumPy array, got {came}; {remedy}") from error
 
 

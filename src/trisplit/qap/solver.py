@@ -1,6 +1,7 @@
 """Solve a quadratic assignment problem: relax and round, [YMS21] section 5, improve, and bound from below."""
 
 import os
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from math import isnan
@@ -10,7 +11,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trisplit.errors import InputError
+from trisplit.errors import GPUWarning, InputError
 from trisplit.qap import durations
 from trisplit.qap.checkpoints import Keeper
 from trisplit.qap.code import load_code
@@ -19,7 +20,7 @@ from trisplit.qap.crew import Crew, check_workers
 from trisplit.qap.fixed import Fixed
 from trisplit.qap.gpu.card import Card, present
 from trisplit.qap.gpu.device import check_device, device_of
-from trisplit.qap.gpu.guest import Guest
+from trisplit.qap.gpu.guest import Guest, outside
 from trisplit.qap.portfolio import Portfolio
 from trisplit.qap.record import QAPResult, QAPStatus, QAPTraceRow, Record
 from trisplit.qap.relaxation import Matrices, certified, check_size
@@ -83,7 +84,7 @@ def solve(
     time_limit : float, optional
         In seconds. A tenth of it is for a lower bound, more if nothing better is found for long. What does not count:
         the first search after an installation compiles its code, for about 40 seconds, and the first one of a process
-        with a GPU loads PyTorch.
+        with a GPU loads PyTorch, and compiles for the GPU what is new.
     max_iter : int, optional
         Iterations of each start on the relaxed problem. If left out, a start ends at a relative error of 1e-5, or after
         2,000 iterations; in a search without end after 100, or 50 up to 40 rows: the rounded permutations are hardly
@@ -139,8 +140,12 @@ def solve(
     instance, way = constrained(A, B, C, fixed=fixed, forbidden=forbidden, deadline=soon)
     check_size(instance)
     if end is not None:
-        compiling = load_code(instance, end, polish=bool(polish), faces=bool(faces), device=device)
-        begin, end = begin + compiling, end + compiling
+        loaded = load_code(instance, end, polish=bool(polish), faces=bool(faces), device=device)
+        begin, end = begin + loaded.seconds, end + loaded.seconds
+        if not loaded.answered:
+            silent = "the GPU does not answer, and the search goes on without it; see with `nvidia-smi` what it does"
+            warnings.warn(silent, GPUWarning, stacklevel=outside())
+            device = "cpu"
     deadline = None if end is None else _deadline(instance.n, end)
     point, known = _start(x0, way)
     seed, generator = as_generator(rng)

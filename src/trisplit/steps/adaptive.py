@@ -68,7 +68,9 @@ class Memory(NamedTuple):
 
 
 def probe_distance(tiny: float) -> float:
-    """Return how far from z the curvature is measured first, times ||z||: more than rounding errors of 1e-4 of it.
+    """Return how far from z the curvature is measured first, as a share of ||z||.
+
+    Far enough that the difference of two gradients is not made of rounding errors.
 
     Examples
     --------

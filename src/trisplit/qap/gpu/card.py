@@ -4,6 +4,7 @@ See `guest.py` for its part in the search.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +28,6 @@ WORK, LENGTH = 100_000_000, 5  # of a round: moves times n^2 at most, and moves 
 TELLING = 5000  # moves of each member from one telling to the next
 GRACE = 0.1  # seconds
 STARTS, FLEET = "gpu starts", "gpu tabu"  # what its members are called
-_rehearsed: set[tuple] = set()
 
 
 class News(NamedTuple):
@@ -146,13 +146,8 @@ class Card:
     def _relax(self, relaxed: "Starts", starts: int | None) -> "Rounded":
         """Do starts; if memory is short, with half as many at once."""
         seed = int(self.seeds.integers(2**63))
-        while True:
-            try:
-                return relaxed.run(starts, self.iterations, seed=seed, keep=KEPT, over=self.over)
-            except RuntimeError as error:
-                if relaxed.at_once == 1 or not short_of_memory(error):
-                    raise
-                relaxed.shrink()
+        run = partial(relaxed.run, starts, self.iterations, seed=seed, keep=KEPT, over=self.over)
+        return relaxed.with_room(run)
 
     def _improve(self, device: "torch.device", permutations: np.ndarray) -> Iterator[News]:
         """Let a fleet go on from permutations."""
@@ -181,43 +176,6 @@ class Card:
 def has_fleet(instance: Instance, device: "torch.device") -> bool:
     """Say whether a fleet pays: its plain twin would be too slow on a GPU without Triton."""
     return instance.n <= LARGEST and (device.type != "cuda" or usable(device))
-
-
-def rehearse(instance: Instance, device: str, *, polish: bool) -> None:
-    """Do a little of all that a GPU does in a search: PyTorch is imported, and kernels are compiled, once in a process.
-
-    What fails here fails in the search once more, where it is told.
-    """
-    key = (device, instance.n, str(instance.A.dtype), str(instance.B.dtype), polish)
-    if key in _rehearsed:
-        return
-    try:
-        where = gpu(device)
-        with current(where):
-            _rehearse(instance, where, polish=polish)
-    except Exception:
-        return
-    _rehearsed.add(key)
-
-
-def _rehearse(instance: Instance, device: "torch.device", *, polish: bool) -> None:
-    import torch  # pyright: ignore[reportMissingImports]
-
-    from trisplit.qap.gpu.fleet import Fleet
-    from trisplit.qap.gpu.starts import Starts
-
-    torch.zeros(1, device=device)
-    if instance.n > LARGEST:  # the rest would take as long as the search itself does for it
-        return
-    Starts(instance, device).rehearse()
-    if polish and has_fleet(instance, device):
-        fleet = Fleet(instance, device, seed=0)
-        fleet.settle([])
-        fleet.round(1)
-        fleet.elites(1)
-        del fleet
-    if device.type == "cuda":
-        torch.cuda.empty_cache()  # how many starts are done at once goes by what is free
 
 
 def present(device: str) -> bool:

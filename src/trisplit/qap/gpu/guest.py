@@ -93,7 +93,7 @@ class Guest:
         """Take what the GPU has found, and say whether the search is over."""
         portfolio, record = self.portfolio, self.portfolio.record
         if news.failure is not None:
-            warnings.warn(news.failure, GPUWarning, stacklevel=_outside())
+            warnings.warn(news.failure, GPUWarning, stacklevel=outside())
             return False
         record.guest_starts += news.starts
         record.moves += news.moves
@@ -111,7 +111,7 @@ class Guest:
         return stopped or record.add_row(news.member, found[0].cost)
 
 
-def _outside() -> int:
+def outside() -> int:
     """Return the `stacklevel` of a warning by the caller of this that points to the caller of the package."""
     frame, level, outside = sys._getframe(1), 1, 2
     while frame is not None:

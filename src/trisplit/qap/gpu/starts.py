@@ -1,12 +1,12 @@
 """Starts on a GPU: relax from many points at once, round them all, and keep the best."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from trisplit.qap.gpu.batch import Batch
-from trisplit.qap.gpu.device import wait
+from trisplit.qap.gpu.device import short_of_memory, wait
 from trisplit.qap.gpu.rounding import permutations
 from trisplit.qap.instance import Instance
 from trisplit.qap.matrices import as_dense, is_sparse
@@ -20,6 +20,7 @@ NUMBERS, MOST = 40_000_000, 16_384  # in all starts that are done at once, and h
 MEMORY, ARRAYS = 0.5, 6  # of what is free on the device, and in how many arrays of all starts
 CHUNK, WORK = 25, 10**11  # iterations between two questions whether to stop: at most, and times n^3 for each start
 PAIRS = 2**26  # numbers, when costs are computed
+Done = TypeVar("Done")
 LARGE = 2**24  # numbers in a sparse matrix, zeros included: beyond, costs of the few starts are computed on the host
 
 
@@ -100,7 +101,7 @@ class Starts:
         while done < wanted and not (done and over()):
             batch = self._batch(min(self.at_once, wanted - done))
             batch.begin(int(seeds.integers(2**63)))
-            chunk = max(min(CHUNK, WORK // (batch.starts * self.n**3)), 1)
+            chunk = self._chunk(batch)
             while batch.t < iterations and not (batch.t and over()):
                 batch.advance(min(chunk, iterations - batch.t))
                 wait(self.device)
@@ -116,11 +117,24 @@ class Starts:
         return Rounded(np.array([p for _, p in best]), z, reached, done)
 
     def rehearse(self) -> None:
-        """Call all kernels that `run` calls, with as many starts, for a few iterations; round only one of them."""
+        """Call the kernels that `run` calls, with as many starts, for a few iterations; round only one of them."""
+        self.with_room(self._rehearse)
+
+    def _rehearse(self) -> None:
         batch = self._batch(self.at_once)
         batch.begin(0)
-        batch.advance(CHUNK)
+        batch.advance(self._chunk(batch))
         self.costs(permutations(batch.loop.y[:1]))
+
+    def with_room(self, do: Callable[[], Done]) -> Done:
+        """Return what `do` returns; if memory is short, try again with half as many starts at once."""
+        while True:
+            try:
+                return do()
+            except RuntimeError as error:
+                if self.at_once == 1 or not short_of_memory(error):
+                    raise
+                self.shrink()
 
     def costs(self, p: "Tensor") -> "Tensor":
         """Return the costs of permutations, shape (starts, n), in float64."""
@@ -135,6 +149,10 @@ class Starts:
                 cost += self.C.expand(len(part), -1, -1).gather(2, part[:, :, None]).sum((1, 2))
             costs.append(cost)
         return torch.cat(costs)
+
+    def _chunk(self, batch: Batch) -> int:
+        """Return how many iterations come between two questions whether to stop."""
+        return max(min(CHUNK, WORK // (batch.starts * self.n**3)), 1)
 
     def _batch(self, starts: int) -> Batch:
         if self.batch is None or self.batch.starts != starts:
