@@ -16,7 +16,7 @@ from trisplit import qap
 from trisplit.cli import run
 from trisplit.qap.gpu import card
 from trisplit.qap.gpu.device import NoGPU, gpu
-from trisplit.qap.gpu.starts import Rounded
+from trisplit.qap.gpu.starts import Rounded, Starts
 
 info = import_module("trisplit.cli.info")  # in `trisplit.cli` the name is that of the command
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +39,7 @@ def no_torch(monkeypatch):
 def a_gpu(monkeypatch):
     """A GPU that knows the best permutation of nug12 after 5,000 starts."""
 
-    class Starts:
+    class Known(Starts):
         def __init__(self, instance, device):
             self.instance = instance
 
@@ -48,7 +48,7 @@ def a_gpu(monkeypatch):
             return Rounded(p[None], np.full((12, 12), 1 / 12), iterations, starts or 5_000)
 
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(OutOfMemoryError=MemoryError, Tensor=type("T", (), {})))
-    monkeypatch.setattr("trisplit.qap.gpu.starts.Starts", Starts)
+    monkeypatch.setattr("trisplit.qap.gpu.starts.Starts", Known)
     monkeypatch.setattr(card, "gpu", lambda device: SimpleNamespace(type="cpu"))
     monkeypatch.setattr(card, "_name", lambda device: "A Large GPU")
 
@@ -153,6 +153,20 @@ def test_progress_ends_with_the_starts_of_the_processor():
     for number, member in enumerate([card.STARTS, *["start"] * 10, card.FLEET], start=1):
         display.update(qap.QAPTraceRow(number, member, 0.0, 600, 600, None))
     assert display.bar.tasks[0].completed == 1.0
+
+
+@pytest.mark.parametrize(("seconds", "share"), [(1.0, 0.1), (500.0, 0.6)], ids=["code was loaded", "resumed"])
+def test_progress_is_that_of_the_time_limit(seconds, share, monkeypatch):
+    """Of ten seconds, after six of which the first row comes: they count only if the search began before."""
+    solve, now = import_module("trisplit.cli.solve"), [0.0]
+    monkeypatch.setattr(solve, "perf_counter", lambda: now[0])
+    display = solve.Display(qap.load("nug12"), None, 10.0, polish=True, device="cuda")
+    now[0] = 6.0
+    display.update(qap.QAPTraceRow(1, "start", seconds, 600, 600, None))
+    assert display.bar.tasks[0].completed == pytest.approx(share)
+    now[0] = 8.0
+    display.update(qap.QAPTraceRow(2, "start", seconds + 2.0, 600, 600, None))
+    assert display.bar.tasks[0].completed == pytest.approx(share + 0.2)
 
 
 # info
