@@ -140,7 +140,7 @@ tempfile.TemporaryFile = refuse
 import numpy as np
 from trisplit.kernels.total_variation import prox_lines
 from trisplit.terms import TotalVariation
-assert prox_lines.stats.cache_path is None
+assert prox_lines.load("f8").stats.cache_path is None
 assert np.array_equal(TotalVariation().prox(np.array([0.0, 4.0]), 1.0), [1.0, 3.0])
 """
 

@@ -1,13 +1,20 @@
-"""Loops that no array library has, compiled by numba when their module is imported: import it where it is called."""
+"""Loops that no array library has, compiled by numba when their module is imported, or when they are first called.
+
+Import them where they are called: numba takes a while to import.
+"""
 
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from threading import Timer, current_thread, main_thread
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 PATIENCE = 0.5  # seconds after which somebody at a terminal is told why nothing happens
 
@@ -64,6 +71,44 @@ def compiled(
                 return njit(list(signatures), **options)(function)
 
     return decorate
+
+
+class ByPrecision:
+    """A function whose first argument is an array, compiled for float32 or float64 when it is first called with one.
+
+    Parameters
+    ----------
+    signature : str
+        With {f} in place of f4 or f8.
+    function : callable
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first = ByPrecision("{f}({f}[::1])", lambda x: x[0])
+    >>> first(np.array([3.0, 4.0]))
+    3.0
+    """
+
+    def __init__(self, signature: str, function: Callable) -> None:
+        self.signature, self.function = signature, function
+        self._loops: dict[str, Callable] = {}
+
+    def __call__(self, x: "np.ndarray", *rest: object) -> Any:  # noqa: ANN401
+        loop = self._loops.get(x.dtype.char)
+        return (self.load(x.dtype.str[1:]) if loop is None else loop)(x, *rest)
+
+    def load(self, precision: str) -> Callable:
+        """Return the function, compiled for "f4" or "f8"."""
+        key = {"f4": "f", "f8": "d"}[precision]
+        if key not in self._loops:
+            self._loops[key] = compiled(self.signature.format(f=precision))(self.function)
+        return self._loops[key]
+
+
+def by_precision(signature: str) -> Callable[[Callable], ByPrecision]:
+    """Return a decorator: compile for float32 and for float64, each when it is needed; see `ByPrecision`."""
+    return partial(ByPrecision, signature)
 
 
 @contextmanager

@@ -6,17 +6,14 @@ Numbers are computed in double precision.
 
 import numpy as np
 
-from trisplit.kernels import compiled
+from trisplit.kernels import by_precision, compiled
 
 SMALL, LARGE = 1e-250, 1e300  # sums of squares between these lost nothing
 FAR = 45.0  # beyond, exp(-FAR) times FAR vanishes next to 1
 STEPS = 100
 
 
-@compiled(
-    "void(Array(f4, 2, 'C', readonly=True), f4[:, ::1])",
-    "void(Array(f8, 2, 'C', readonly=True), f8[:, ::1])",
-)
+@by_precision("void(Array({f}, 2, 'C', readonly=True), {f}[:, ::1])")
 def second_order(x: np.ndarray, out: np.ndarray) -> None:
     """Write the projections of the rows (t, y) onto {||y|| <= t} into `out`."""
     count, n = x.shape
@@ -81,10 +78,7 @@ def excess(rho: float, x: float, y: float, z: float) -> tuple[float, float]:
     return a * e - b * per - z, slope
 
 
-@compiled(
-    "void(Array(f4, 2, 'C', readonly=True), f4[:, ::1])",
-    "void(Array(f8, 2, 'C', readonly=True), f8[:, ::1])",
-)
+@by_precision("void(Array({f}, 2, 'C', readonly=True), {f}[:, ::1])")
 def exponential(v: np.ndarray, out: np.ndarray) -> None:
     """Write the projections of the rows (x, y, z) onto the closure of {y exp(x / y) <= z, y > 0} into `out`."""
     for i in range(v.shape[0]):

@@ -97,7 +97,8 @@ def fill(
     own, across = columns[0], columns[1]
     for i in range(n):
         W_i = W[i]
-        W_i[:] = D[i]
+        for k in range(W.shape[1]):  # an assignment of arrays would take seconds to compile
+            W_i[k] = D[i, k]
         for t in range(L.shape[0]):
             for j in range(n):
                 a, R_j = L[t, i, j], R[t, p[j]]

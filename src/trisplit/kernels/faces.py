@@ -260,7 +260,8 @@ def restart(
         change += linear[i, to[i]] - linear[i, i]
         for j in range(k):
             change += a[i, j] * (b[to[i], to[j]] - b[i, j])
-    q[:] = p
+    for i in range(n):  # an assignment of arrays would take seconds to compile
+        q[i] = p[i]
     for i in range(k):
         q[rows[i]] = columns[to[i]]
     return change
@@ -293,8 +294,8 @@ def choose_rows(rng: np.random.Generator, near: np.ndarray, inverse: np.ndarray,
 @compiled()
 def move(p: np.ndarray, inverse: np.ndarray, q: np.ndarray) -> None:
     """Overwrite p and its inverse by q and its inverse."""
-    p[:] = q
     for i in range(p.size):
+        p[i] = q[i]
         inverse[q[i]] = i
 
 

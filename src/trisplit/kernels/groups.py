@@ -9,7 +9,9 @@ starts[g], ..., starts[g + 1] - 1.
 
 import numpy as np
 
-from trisplit.kernels import compiled
+from trisplit.kernels import by_precision, compiled
+
+WHOLE, REAL = (f"Array({kind}, 1, 'C', readonly=True)" for kind in ("i8", "f8"))
 
 # Sums of squares between these lost nothing on the way, and neither did squares of float32, which become double.
 SMALL, LARGE = 1e-250, 1e300
@@ -43,14 +45,7 @@ def scaled_factor(row: np.ndarray, members: np.ndarray, first: int, end: int, so
     return (root - c / top) / root if root > c / top else root - root  # NaN stays
 
 
-@compiled(
-    "void(Array(f4, 2, 'C', readonly=True), Array(i8, 1, 'C', readonly=True), Array(i8, 1, 'C', readonly=True),"
-    " Array(f8, 1, 'C', readonly=True), Array(f8, 1, 'C', readonly=True), Array(f8, 1, 'C', readonly=True),"
-    " f4[:, ::1])",
-    "void(Array(f8, 2, 'C', readonly=True), Array(i8, 1, 'C', readonly=True), Array(i8, 1, 'C', readonly=True),"
-    " Array(f8, 1, 'C', readonly=True), Array(f8, 1, 'C', readonly=True), Array(f8, 1, 'C', readonly=True),"
-    " f8[:, ::1])",
-)
+@by_precision(f"void(Array({{f}}, 2, 'C', readonly=True), {WHOLE}, {WHOLE}, {REAL}, {REAL}, {REAL}, {{f}}[:, ::1])")
 def prox_groups(
     x: np.ndarray,
     members: np.ndarray,

@@ -17,7 +17,7 @@ Programming 47.
 
 import numpy as np
 
-from trisplit.kernels import compiled
+from trisplit.kernels import by_precision, compiled
 
 LARGEST = 1e150  # sums of numbers up to this, times a count, do not overflow
 CROWD = 64  # numbers in a bucket that are sorted one by one
@@ -73,10 +73,7 @@ def pool_weighted(
     return last + 1
 
 
-@compiled(
-    "void(Array(f4, 2, 'C', readonly=True), Array(f8, 2, 'C', readonly=True), b1, f4[:, ::1])",
-    "void(Array(f8, 2, 'C', readonly=True), Array(f8, 2, 'C', readonly=True), b1, f8[:, ::1])",
-)
+@by_precision("void(Array({f}, 2, 'C', readonly=True), Array(f8, 2, 'C', readonly=True), b1, {f}[:, ::1])")
 def isotonic_rows(y: np.ndarray, weights: np.ndarray, decreasing: bool, out: np.ndarray) -> None:
     """Write the isotonic fits of the rows of `y` into `out`."""
     rows, n = y.shape

@@ -15,7 +15,7 @@ Mathematical Programming 158.
 
 import numpy as np
 
-from trisplit.kernels import compiled
+from trisplit.kernels import by_precision, compiled
 
 SIMPLEX, SOLID, BALL = 0, 1, 2  # kinds of sets
 LINES = 16  # lines that are copied together: along the first axes of an array, neighbours share a cache line
@@ -111,10 +111,7 @@ def project_line(y: np.ndarray, total: float, kind: int, work: np.ndarray, out: 
             out[k] = w if w > 0.0 else 0.0
 
 
-@compiled(
-    "void(Array(f4, 3, 'C', readonly=True), f8, i8, f4[:, :, ::1])",
-    "void(Array(f8, 3, 'C', readonly=True), f8, i8, f8[:, :, ::1])",
-)
+@by_precision("void(Array({f}, 3, 'C', readonly=True), f8, i8, {f}[:, :, ::1])")
 def project_lines(x: np.ndarray, total: float, kind: int, out: np.ndarray) -> None:
     """Write the projections of the lines x[i, :, j] into `out`."""
     count, n, width = x.shape

@@ -14,7 +14,7 @@ leave the bracket. In practice nearly all are soon settled, so that the work is 
 
 import numpy as np
 
-from trisplit.kernels import compiled
+from trisplit.kernels import by_precision, compiled
 
 SAMPLE = 32  # of long rows, every so many entries give a guess
 PATIENT = 20  # steps after which every second one halves the bracket
@@ -118,10 +118,7 @@ def shift(row: np.ndarray, c: float, k: int, active: np.ndarray, absolute: bool)
     return threshold(active[:n], c, k * c, lo, hi, guess)
 
 
-@compiled(
-    "void(Array(f4, 2, 'C', readonly=True), Array(f8, 1, 'C', readonly=True), i8, b1, f4[:, ::1])",
-    "void(Array(f8, 2, 'C', readonly=True), Array(f8, 1, 'C', readonly=True), i8, b1, f8[:, ::1])",
-)
+@by_precision("void(Array({f}, 2, 'C', readonly=True), Array(f8, 1, 'C', readonly=True), i8, b1, {f}[:, ::1])")
 def prox_largest(x: np.ndarray, cs: np.ndarray, k: int, absolute: bool, out: np.ndarray) -> None:
     """Write the proximal points of the rows, with cs[i] times the sum of the k largest (absolute) values, into `out`.
 

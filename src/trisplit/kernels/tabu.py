@@ -50,9 +50,12 @@ def forbid(E: np.ndarray, X: np.ndarray, p: np.ndarray, r: int) -> None:
 
 def keep(p: np.ndarray, W: np.ndarray, d: np.ndarray, to_p: np.ndarray, to_W: np.ndarray, to_d: np.ndarray) -> None:
     """Copy a permutation, and what belongs to it."""
-    to_p[:] = p
-    to_W[:] = W
-    to_d[:] = d
+    for i in range(p.size):  # assignments of arrays would take seconds to compile
+        to_p[i] = p[i]
+        for j in range(W.shape[1]):
+            to_W[i, j] = W[i, j]
+        for j in range(d.shape[1]):
+            to_d[i, j] = d[i, j]
 
 
 def choose(rng: np.random.Generator, order: np.ndarray, k: int) -> None:

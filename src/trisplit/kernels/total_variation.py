@@ -22,7 +22,7 @@ Computational and Graphical Statistics 22.
 
 import numpy as np
 
-from trisplit.kernels import compiled
+from trisplit.kernels import by_precision, compiled
 
 LINES = 16  # lines that are copied together: along the first axes of an array, neighbours share a cache line
 PADDING = 8  # without it, lines whose length is a power of two would compete for the same places of the cache
@@ -96,10 +96,7 @@ def solve(y: np.ndarray, lam: float, lo: np.ndarray, hi: np.ndarray, t: np.ndarr
         p = y[k] = min(max(p, lo[k]), hi[k])
 
 
-@compiled(
-    "void(Array(f4, 3, 'C', readonly=True), f8[::1], f4[:, :, ::1])",
-    "void(Array(f8, 3, 'C', readonly=True), f8[::1], f8[:, :, ::1])",
-)
+@by_precision("void(Array({f}, 3, 'C', readonly=True), f8[::1], {f}[:, :, ::1])")
 def prox_lines(x: np.ndarray, lams: np.ndarray, out: np.ndarray) -> None:
     """Write the proximal points of x[i, :, j], with lams[i], into `out`; a line with NaN or infinity becomes NaN."""
     count, n, width = x.shape
@@ -189,10 +186,7 @@ def solve_chain(
         p = y[k] = min(max(p, lo[k]), hi[k])
 
 
-@compiled(
-    "void(Array(f4, 3, 'C', readonly=True), f8[::1], Array(f8, 2, 'C', readonly=True), b1, f4[:, :, ::1])",
-    "void(Array(f8, 3, 'C', readonly=True), f8[::1], Array(f8, 2, 'C', readonly=True), b1, f8[:, :, ::1])",
-)
+@by_precision("void(Array({f}, 3, 'C', readonly=True), f8[::1], Array(f8, 2, 'C', readonly=True), b1, {f}[:, :, ::1])")
 def prox_chains(x: np.ndarray, lams: np.ndarray, weights: np.ndarray, free: bool, out: np.ndarray) -> None:
     """Write the proximal points of the lines x[i, :, j] into `out`; a line with NaN or infinity becomes NaN.
 

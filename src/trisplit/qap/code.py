@@ -51,8 +51,9 @@ def load_code(instance: Instance, end: float, *, polish: bool, faces: bool, devi
     # Beside the rest; not where all permutations are looked at instead.
     guest = Rehearsal(instance, device, polish=polish) if device != "cpu" and instance.n > ROWS else None
     improves = polish and durations.fits(durations.FORM + durations.FILL, instance.n, end)  # asked before time goes by
-    from trisplit.kernels import exchanges, simplex, tabu  # noqa: F401  the import compiles what is in `simplex`
+    from trisplit.kernels import exchanges, simplex, tabu
 
+    simplex.project_lines.load("f8")
     Episodes(Instance("small", np.eye(2), np.eye(2)))
     load_kernels(faces=faces and not polish)
     if improves:

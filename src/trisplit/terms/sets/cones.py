@@ -279,7 +279,7 @@ def _with_kernel(name: str, v: Array, twin: object) -> Array:
     """Project the rows of NumPy's arrays by a compiled kernel, those of other libraries by its twin."""
     if type(v) is not np.ndarray or v.dtype not in (np.float32, np.float64):
         return twin(v)  # pyright: ignore[reportCallIssue]
-    from trisplit.kernels import cones  # compiled when it is imported, hence here
+    from trisplit.kernels import cones
 
     rows = np.ascontiguousarray(v).reshape(-1, v.shape[-1])
     out = np.empty_like(rows)

@@ -23,7 +23,7 @@ def by_kernel(x: Array, axis: int | None, total: float, kind: str, batch_ndim: i
     """
     if type(x) is not np.ndarray or x.size < MANY or x.dtype not in (np.float32, np.float64):
         return None
-    from trisplit.kernels import simplex as kernels  # compiled when it is imported
+    from trisplit.kernels import simplex as kernels
 
     first, after = (batch_ndim, x.ndim) if axis is None else (axis, axis + 1)
     lines = prod(x.shape[:first]), prod(x.shape[first:after]), prod(x.shape[after:])

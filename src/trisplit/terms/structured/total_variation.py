@@ -60,7 +60,6 @@ class Jumps(ConvexFunction):
         if device(x) is None:
             traced = f"{type(self).__name__} computes its proximal map on the host, where no compiler can follow"
             raise InputError(f"{traced}; call it outside of `jax.jit`, `jax.vmap` and `jax.grad`")
-        # Compiled when it is imported, hence here
         from trisplit.kernels.total_variation import prox_chains, prox_lines
 
         host = to_numpy(x)
