@@ -83,7 +83,7 @@ def solve(
         best permutation, changed on a large face, is the next to be improved.
     time_limit : float, optional
         In seconds. A tenth of it is for a lower bound, more if nothing better is found for long. What does not count:
-        the first search after an installation compiles its code, for about half a minute, and the first one of a process
+        the first search after an installation compiles its code, for about half a minute; the first one of a process
         with a GPU loads PyTorch, and compiles for the GPU what is new.
     max_iter : int, optional
         Iterations of each start on the relaxed problem. If left out, a start ends at a relative error of 1e-5, or after
