@@ -52,12 +52,11 @@ def rehearse(instance: Instance, device: str, *, polish: bool) -> None:
 
     What fails here is not told: the search meets it once more, tells of it, or does with less memory.
     """
-    kind = _kind(instance, device, polish=polish)
-    if kind in _rehearsed:
-        return
     try:
-        where = gpu(device)
+        where, kind = gpu(device), _kind(instance, device, polish=polish)
     except Exception:
+        return
+    if kind in _rehearsed:
         return
     _rehearsed.add(kind)
     try:
