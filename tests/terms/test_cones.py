@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
@@ -161,6 +161,7 @@ def test_a_perspective_at_scale_zero_is_its_limit():
     other=arrays(float, 3, elements=st.floats(0.01, 10.0)),
     gamma=st.sampled_from([1e-3, 1.0, 30.0]),
 )
+@example(x=np.array([2.9e-218, 0.0, 0.0]), other=np.array([1.0, 2.0, 2.0]), gamma=1.0)
 def test_the_perspective_of_a_barrier(x, other, gamma):
     """No other point has a smaller sum of y log(y / xi) and the distance."""
     term = Perspective(Entropy())

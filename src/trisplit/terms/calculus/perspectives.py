@@ -108,6 +108,8 @@ class Perspective(ConvexFunction):
         tiny, most = float(xp.finfo(x.dtype).smallest_normal), float(xp.finfo(x.dtype).max) / 16
         # The function is homogeneous: vectors of length 1 will do.
         size = without_history(row_norms(xp.concat([y, xi], axis=-1)))
+        # But q may be as large as gamma, and is not looked for where it is beyond some powers of 1 / eps.
+        size = xp.maximum(size, eps(x) ** 2 * without_history(scalar(gamma, k) * xp.ones_like(size)))
         size = xp.where(size > tiny * 2.0**20, size, xp.ones_like(size))
         y, xi = y / size, (xi / size)[..., 0]
         with np.errstate(over="ignore", under="ignore"):
