@@ -20,13 +20,14 @@ PATIENCE = 0.5  # seconds after which somebody at a terminal is told why nothing
 
 
 def compiled(
-    *signatures: str,
+    signature: str | None = None,
+    *,
     calls: tuple[Callable, ...] = (),
     sums: tuple[Callable, ...] = (),
     fast: bool = False,
     inline: bool = False,
 ) -> Callable[[Callable], Callable]:
-    """Return a decorator: compile for these signatures at once, or without any, when a compiled caller needs it.
+    """Return a decorator: compile for this signature at once, or without one, when a compiled caller needs it.
 
     `calls` are plain functions that the function calls, to be compiled with it, each after those that it calls itself.
     With `fast`, sums may be taken in any order, which lets the compiler use vector instructions; NaN and inf stay. Of
@@ -62,13 +63,13 @@ def compiled(
             name = f"{function.__name__}_{_digest((*sums, *calls))}"
             function = FunctionType(function.__code__, {**function.__globals__, **callees}, name)
             function.__qualname__ = name  # numba goes by this one
-        if not signatures:
+        if signature is None:
             return njit(forceinline=inline, **options)(function)
         with noticed(f"compiling `{function.__name__}`"), undisturbed():
             try:
-                return njit(list(signatures), cache=True, **options)(function)
+                return njit([signature], cache=True, **options)(function)
             except Exception:  # if the cause is the function and not the folder, this raises once more
-                return njit(list(signatures), **options)(function)
+                return njit([signature], **options)(function)
 
     return decorate
 
