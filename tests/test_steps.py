@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 import trisplit as ts
 from tests.problems import BIRKHOFF_SPLITS, quadratic
 from trisplit.steps import Adaptive, Constant, Theory, as_step
-from trisplit.steps.decisions import MAX_REST
+from trisplit.steps.decisions import PERIOD, SURGE
 from trisplit.terms import L1, Affine, Box, GroupL2, NonNegative, Zero
 
 KINDS = ("linear", "concave", "indefinite", "convex")
@@ -93,17 +93,21 @@ def test_every_step_that_grew_passes_the_sufficient_decrease_test():
     M, b = rng.standard_normal((30, 12)), rng.standard_normal(30)
     f = lambda x: (0.5 * ((M @ x - b) ** 2).sum(), M.T @ (M @ x - b))  # noqa: E731
     h = L1(0.5)
-    resting, gamma, tested = 0, 0.0, 0
-    for state in islice(ts.tos(ts.Problem(f, (NonNegative(), h)), np.ones(12), "auto"), 200):
-        if state.f_z is None:
+    problem = ts.Problem(f, (NonNegative(), h))
+    resting, gamma, tested, square, values = 0, 0.0, 0, 0.0, 0
+    for state in islice(ts.tos(problem, np.ones(12), "auto"), 200):
+        values, new = problem.counts.value, problem.counts.value > values
+        if new:
+            resting, tested = 0, tested + 1
+            f_z = f(state.z)[0]
+            model = f_z + state.u @ state.d + state.d @ state.d / (2 * state.gamma)
+            assert f(state.x)[0] <= model + 1e-12 * abs(f_z)
+        else:
             resting += 1
             assert state.gamma <= gamma
-            assert resting <= MAX_REST
-        else:
-            resting, tested = 0, tested + 1
-            model = state.f_z + state.u @ state.d + state.d @ state.d / (2 * state.gamma)
-            assert f(state.x)[0] <= model + 1e-12 * abs(state.f_z)
-        gamma = state.gamma
+            assert resting < 2 * PERIOD
+            assert state.d @ state.d <= SURGE * square
+        gamma, square = state.gamma, state.d @ state.d
         assert np.array_equal(state.d, state.x - state.z)
         np.testing.assert_array_equal(state.x, h.prox(2 * state.z - state.y - state.gamma * state.u, state.gamma))
     assert tested > 20

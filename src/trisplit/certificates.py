@@ -131,8 +131,8 @@ def bound(problem: Problem | ProductProblem, state: State) -> float | None:
     z, x, gamma = state.z, state.x, per_problem(state.gamma, k)
     if isinstance(problem, Problem) and len(problem.terms) > 2:
         raise InputError("a state of Algorithm 2 belongs to `ProductProblem(problem)`; pass that")
-    d = z - x
     if isinstance(problem, ProductProblem):
+        d = z - x
         # The returned point is the common x, so the gradient moves from z^(0) to x and g_i from z^(i) to x.
         base, point = problem.base, problem.common(x)
         if not base.is_bounded(point.shape):
@@ -144,11 +144,12 @@ def bound(problem: Problem | ProductProblem, state: State) -> float | None:
             return None
         moved = _difference(base, base.terms, [point] * len(base.terms), problem.reached(z))
         return inner(state.y - d, d, k) / gamma + support + inner(shift, point, k) + moved
-    support = problem.support(-d)
+    minus_d = state.move
+    support = problem.support(minus_d)
     if support is None:
         return None
-    beta = (inner(state.y - d, d, k) + support) / gamma
-    return beta + inner(state.u, d, k) + _difference(problem, (problem.h,), (z,), (x,))
+    beta = (support - inner(state.y, minus_d, k) - inner(minus_d, minus_d, k)) / gamma  # y+ = y - d
+    return beta - inner(state.u, minus_d, k) + _difference(problem, (problem.h,), (z,), (x,))
 
 
 def residual(state: State, batch_ndim: int = 0) -> float:
@@ -161,7 +162,7 @@ def residual(state: State, batch_ndim: int = 0) -> float:
     >>> float(residual(next(ts.tos(problem, np.array([2.0]), 0.5))).__round__(6))
     2.05
     """
-    return norm(state.z - state.x, batch_ndim) / per_problem(state.gamma, batch_ndim)
+    return norm(state.move, batch_ndim) / per_problem(state.gamma, batch_ndim)
 
 
 def kind_for(problem: Problem | ProductProblem, shape: Shape) -> str:
@@ -247,7 +248,8 @@ def objective(problem: Problem | ProductProblem, state: State) -> float:
 
 def _infeasibility(problem: Problem | ProductProblem, state: State) -> float:
     if isinstance(problem, Problem):
-        return _distance(problem, problem.h, state.z, state.x)
+        distance = getattr(problem.h, "distance", None)
+        return norm(state.move, problem.batch_ndim) if distance is None else problem.f.number(distance(state.z))
     base, x = problem.base, problem.common(state.x)
     reached = zip(base.terms, problem.reached(state.z), strict=True)
     return sum(_distance(base, term, x, z) ** 2 for term, z in reached) ** 0.5

@@ -145,6 +145,11 @@ class Function:
             f.keep_dtype(self.dtype)
         return f
 
+    @property
+    def sees_all(self) -> bool:
+        """Whether f depends on all of a direction, see `seen_part`."""
+        return not hasattr(self.source, "seen_part")
+
     def seen_part(self, d: Array) -> Array:
         """Return the part of a direction that f depends on: all of it, but for the product space of Algorithm 2."""
         part = getattr(self.source, "seen_part", None)

@@ -164,7 +164,15 @@ class Problem:
     def select(self, members: tuple[Array, ...], shape: Shape) -> "Problem | None":
         """Return the problem of some members of a batch of that shape, or None if f or a term cannot tell its own."""
         f, terms = self.f.select(members), [select(term, members, shape) for term in self.terms]
-        return None if f is None or None in terms else Problem(f, terms, batch_ndim=1)  # pyright: ignore
+        if f is None or None in terms:
+            return None
+        problem, known = Problem(f, terms, batch_ndim=1), self._bounded(shape)  # pyright: ignore[reportArgumentType]
+        own = len(members[0]), *shape[self.batch_ndim :]
+        # What is bounded for all is bounded for some, and diameters of all these take longer than an iteration.
+        problem._bounded_terms[own] = [
+            new for new, old in zip(problem.terms, self.terms, strict=True) if any(old is term for term in known)
+        ]
+        return problem
 
     def check(self, x0: Array) -> tuple[float, Array]:
         """Raise an `InputError` if f or a term does not fit `x0`; return value and gradient of f at prox_g(x0)."""

@@ -20,10 +20,10 @@ def test_compiled_decisions_are_the_plain_ones():
     loops = row_loops.compiled_rows()
     table, rng = random_table(500)
     moves = np.abs(rng.standard_normal((3, 500))) * np.geomspace(1e-18, 1e3, 500)
-    tests = rng.standard_normal((5, 500)) * np.array([1.0, 1.0, 0.3, 0.3, 0.3])[:, None]
-    tests[:2] = np.abs(tests[:2])
-    tests[rng.integers(0, 5, 60), rng.integers(0, 500, 60)] = np.nan
-    tests[rng.integers(3, 5, 30), rng.integers(0, 500, 30)] = np.inf
+    tests = rng.standard_normal((6, 500)) * np.array([1.0, 1.0, 0.5, 0.3, 0.3, 0.3])[:, None]
+    tests[:3] = np.abs(tests[:3])
+    tests[rng.integers(0, 6, 60), rng.integers(0, 500, 60)] = np.nan
+    tests[rng.integers(4, 6, 30), rng.integers(0, 500, 30)] = np.inf
     compiled, plain = table.copy(), table.copy()
     squares = moves**2
     squares[1] -= 0.5 * squares[0]
@@ -41,20 +41,24 @@ def test_the_loops_over_arrays_are_the_plain_ones_and_those_over_lengths():
     loops = row_loops.compiled_rows()
     before, rng = random_table(300)
     z, z_old, d, y, u = rng.standard_normal((5, 300, 7)) * np.geomspace(1e-18, 1e3, 300)[:, None]
+    x = z + d
+    d = x - z
     square, f_z, f_x = np.vecdot(d, d), *rng.standard_normal((2, 300))
+    earlier = square * rng.uniform(0.1, 1.0, 300)
     found = []
     for own in (loops, row_loops):
-        table, squares = np.empty_like(before), np.empty(300)
+        table, squares, moved = np.empty_like(before), np.empty(300), np.empty_like(d)
         counts = own.propose_rows(before, table, z, z_old, d, y, square, 1.5, 0.5, 4.0)
         proposed = table.copy()
-        refused = own.judge_rows(table, squares, d, u, f_z, f_x)
-        assert 0 < refused < counts[0] < 300
-        again = own.judge_rows(table, squares, 0.1 * d, u, f_z, f_x)  # only those that were refused
+        refused = own.judge_rows(table, squares, squares, earlier, moved, x, z, u, f_z, f_x, True)
+        assert 0 < refused < 300
+        # Only those that were refused.
+        again = own.judge_rows(table, squares, squares, earlier, moved, z + 0.1 * d, z, u, f_z, f_x, True)
         assert 0 < again <= refused
-        found.append((*counts, refused, again, proposed, table, squares))
+        found.append((*counts, refused, again, proposed, table, squares, moved))
     for compiled, plain in zip(*found, strict=True):
         np.testing.assert_allclose(compiled, plain, rtol=1e-13)
-    tests, changed, refused, _, proposed, _, _ = found[1]
+    tests, changed, refused, _, proposed, *_ = found[1]
     table, moved = before.copy(), z - z_old
     lengths = np.array([np.vecdot(moved, moved), np.vecdot(moved, d), square])
     row_loops.move_rows(table, lengths, 1.5)
@@ -62,11 +66,12 @@ def test_the_loops_over_arrays_are_the_plain_ones_and_those_over_lengths():
     table[loose, 1] = (np.linalg.norm(z, axis=1) + np.linalg.norm(y - z, axis=1))[loose]
     assert row_loops.change_rows(table, lengths, 0.5, 4.0) == tests
     np.testing.assert_allclose(table, proposed, rtol=1e-12)
-    assert row_loops.verdict_rows(table, np.array([square, square, np.vecdot(u, d), f_z, f_x])) == refused
+    tests = np.array([square, square, earlier, np.vecdot(u, d), f_z, f_x])
+    assert row_loops.verdict_rows(table, tests) == refused
     assert changed == np.sum(proposed[:, 0] != before[:, 0])
 
 
-def test_the_compiled_forward_step_is_the_plain_one():
+def test_the_compiled_forward_step_is_the_plain_one(monkeypatch):
     rng = np.random.default_rng(0)
     z, y, u = rng.standard_normal((3, 40, 5))
     gamma = rng.random(40) + 0.1
@@ -79,11 +84,24 @@ def test_the_compiled_forward_step_is_the_plain_one():
         assert np.array_equal(moved, alone)
         found.append((scaled, moved))
     assert np.array_equal(*found)
-    columns = gamma.reshape(8, 5, 1, 1), trial.reshape(8, 5, 1, 1)
-    arrays = [array.reshape(8, 5, 5, 1) for array in (z, y, u)]
-    scaled, moved = forward.forward_of_rows(*arrays, *columns)
-    assert np.array_equal([scaled, moved], np.reshape(found[0], (2, 8, 5, 5, 1)))
+    scaled, moved = found[0]
     changed = gamma != trial
-    assert np.array_equal(scaled.reshape(y.shape)[~changed], y[~changed])
-    np.testing.assert_allclose(scaled, arrays[0] + columns[1] / columns[0] * (arrays[1] - arrays[0]), rtol=1e-13)
-    assert np.array_equal(moved, 2 * arrays[0] - scaled - columns[1] * arrays[2])
+    assert np.array_equal(scaled[~changed], y[~changed])
+    np.testing.assert_allclose(scaled, z + (trial / gamma)[:, None] * (y - z), rtol=1e-13)
+    assert np.array_equal(moved, 2 * z - scaled - trial[:, None] * u)
+    monkeypatch.setattr(forward, "SMALL", 0)
+    arrays = [array.reshape(8, 5, 5, 1) for array in (z, scaled, u)]
+    own = forward.forward_of_rows(*arrays, trial.reshape(8, 5, 1, 1))
+    assert np.array_equal(own, moved.reshape(8, 5, 5, 1))
+
+
+def test_a_step_that_rests_is_tested_where_its_move_surges():
+    """Without values of f it counts as refused, and gamma stays."""
+    z, x = np.zeros((3, 2)), np.array([[1.0, 0.0], [2.0, 0.0], [2.1, 0.0]])
+    table, square, d = np.ones((3, decisions.WIDTH)), np.empty(3), np.empty((3, 2))
+    table[:, decisions.REST] = 2.0
+    loops = row_loops.compiled_rows()
+    assert loops.judge_rows(table, square, square, np.ones(3), d, x, z, z, square, square, False) == 1
+    assert table[:, decisions.REST].tolist() == [1.0, 1.0, row_loops.REFUSED]
+    assert (table[:, 0] == 1.0).all()
+    assert np.array_equal(d, x - z)

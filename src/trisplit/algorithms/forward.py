@@ -1,8 +1,8 @@
 """The forward step of a batch whose problems have steps of their own, as one pass over NumPy's arrays.
 
 A column of steps times an array is slow in NumPy where the problems are small, and the whole line takes four to seven
-passes. The loops here are compiled by numba; as loading that takes longer than most batches run, they are used where
-something else has loaded it, such as the adaptive step. They return the same numbers, bit by bit, for equal steps.
+passes. The loops here are compiled by numba; as loading that takes longer than most batches run, the one for steps that
+stay is used where something else has loaded it. They return the same numbers, bit by bit, for equal steps.
 """
 
 import sys
@@ -68,17 +68,10 @@ def compiled_loops() -> Loops:
     )
 
 
-def forward_of_rows(z: Array, y: Array, u: Array, gamma: Array, trial: Array) -> tuple[Array, Array] | None:
-    """Return y with y - z scaled by trial / gamma, and 2 z - y - trial u; None where other arrays or no numba is."""
-    if trial is gamma and prod(z.shape) < SMALL:
+def forward_of_rows(z: Array, y: Array, u: Array, gamma: Array) -> Array | None:
+    """Return 2 z - y - gamma u; None where the loop is not to be used."""
+    if prod(z.shape) < SMALL or not (is_double(gamma) and is_double(z) and "numba" in sys.modules):
         return None
-    if not (is_double(trial) and is_double(z) and "numba" in sys.modules):
-        return None
-    n, forward = trial.size, np.empty(z.shape)
-    arrays, steps, out = (as_rows(y, n), as_rows(z, n), as_rows(u, n)), as_numbers(trial), as_rows(forward, n)
-    if trial is gamma:
-        compiled_loops().reflect_rows(*arrays, steps, out)
-        return y, forward
-    scaled = np.empty(z.shape)
-    compiled_loops().scale_and_reflect_rows(*arrays, as_numbers(gamma), steps, as_rows(scaled, n), out)
-    return scaled, forward
+    n, forward = gamma.size, np.empty(z.shape)
+    compiled_loops().reflect_rows(as_rows(y, n), as_rows(z, n), as_rows(u, n), as_numbers(gamma), as_rows(forward, n))
+    return forward

@@ -29,10 +29,10 @@ class RefusedRows:
     whole: "BatchAdaptive"
     rule: "BatchAdaptive"  # for these rows
 
-    def taken(self, *arrays: "float | Array | None") -> list[Array]:
+    def taken(self, *arrays: "float | Array | None") -> "list[Array | None]":
         """Return these problems of arrays of the whole batch."""
         index, k = index_like(self.rows, arrays[0]), self.whole.batch_ndim  # pyright: ignore[reportArgumentType]
-        return [take_rows(array, index, k) for array in arrays]  # pyright: ignore[reportArgumentType]
+        return [None if array is None else take_rows(array, index, k) for array in arrays]  # pyright: ignore
 
     def memory_of(self, memory: tuple) -> tuple:
         """Return these problems of what the rule remembers of the whole batch."""

@@ -31,6 +31,11 @@ class State(NamedTuple):
     memory: tuple = ()
     d: Array | None = None
 
+    @property
+    def move(self) -> Array:
+        """By how much an unrelaxed y moves, x - z."""
+        return self.x - self.z if self.d is None else self.d
+
     def mapped(self, function: Callable[..., Array], *others: "State") -> Self:
         """Return the state with `function` applied to each of its arrays, together with those of other states.
 

@@ -10,12 +10,15 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from trisplit.algorithms.forward import forward_of_rows
+from trisplit.algorithms.host_batch import iterate_on_host
 from trisplit.algorithms.refused import refused_rows
 from trisplit.algorithms.state import State
 from trisplit.arrays import Array, unchanged
 from trisplit.errors import InputError
+from trisplit.kernels.host_rows import is_double
 from trisplit.problem import Function, Problem, Term, batched
 from trisplit.steps import Constant, StepRule, as_step
+from trisplit.steps.adaptive_batch import BatchAdaptive
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
@@ -146,9 +149,11 @@ def tos(
         t0, gamma, memory = resume.t + 1, resume.gamma, resume.memory
         z, x, y = resume.z, resume.x, resume.y
         y = next_y(y, z, x, x - z if rule.needs_d else None, relax)
+    on_host = isinstance(rule, BatchAdaptive) and is_double(y)
+    once = iterate_on_host if on_host else iterate
     for t in count(t0):
         valued = value_at is not None and value_at(t)
-        state, y, memory = iterate(t, f, g, h, y, gamma, rule, memory, relax, valued=valued)
+        state, y, memory = once(t, f, g, h, y, gamma, rule, memory, relax, valued=valued)  # pyright: ignore
         gamma = state.gamma
         yield state
 
@@ -191,15 +196,11 @@ def iterate(
         z, f_z, u, trial = half
     given = y
     while True:
-        # Scaling y - z with gamma keeps (y - z) / gamma, a subgradient of g at z, so z stays prox_{gamma g}(y).
-        both = None if isinstance(trial, float) else forward_of_rows(z, y, u, gamma, trial)  # pyright: ignore
-        if both is None:
-            if not unchanged(trial, gamma):
-                y, gamma = z + (trial / gamma) * (y - z), trial
-            x = h.prox(2 * z - y - gamma * u, gamma)  # [YMS21] Alg. 1, line 3
-        else:  # the same, compiled for the steps of a batch
-            (y, forward), gamma = both, trial
-            x = h.prox(forward, gamma)
+        if not unchanged(trial, gamma):
+            # Scaling y - z with gamma keeps (y - z) / gamma, a subgradient of g at z, so z stays prox_{gamma g}(y).
+            y, gamma = z + (trial / gamma) * (y - z), trial
+        forward = None if isinstance(gamma, float) else forward_of_rows(z, y, u, gamma)  # pyright: ignore
+        x = h.prox(2 * z - y - gamma * u if forward is None else forward, gamma)  # [YMS21] Alg. 1, line 3
         d = x - z if rule.needs_d else None
         state = State(t, z, x, y, u, gamma, f_z, memory, d)
         trial, memory = rule.judge(memory, state, f)

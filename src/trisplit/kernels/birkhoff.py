@@ -19,7 +19,7 @@ import numpy as np
 
 from trisplit.kernels import compiled
 from trisplit.kernels.certificate import certify
-from trisplit.steps.decisions import REST, SPAN, WAIT, change, change_row, testable, verdict
+from trisplit.steps.decisions import REST, SPAN, SURGE, WAIT, change, change_row, testable, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -363,9 +363,14 @@ def run_iterations(
                 unit_shifts(state[V], rows, columns)
             if not adaptive or numbers[REST] > 0.0:
                 square = shift_and_move(state[V], rows, columns, least, state[place], state[D], state[Y])
-                numbers[REST] -= 1.0
-                break
-            square, slope = shift(state[V], rows, columns, least, state[place], state[U], state[D])
+                if not adaptive or square <= SURGE * scalars[SQUARE]:
+                    numbers[REST] -= 1.0
+                    break
+                for j in range(y.size):  # the step is to be tested after all
+                    y[j] -= d[j]
+                slope = inner(u, d)
+            else:
+                square, slope = shift(state[V], rows, columns, least, state[place], state[U], state[D])
             value_x = value
             if testable(gamma, square, value, numbers[2]):
                 product(matrices, state[D], state[V], state[H])
@@ -374,7 +379,7 @@ def run_iterations(
             else:
                 slope = 0.0
             ratio, numbers[3], rest, numbers[17] = verdict(
-                gamma, square, square, slope, value, value_x, numbers[2], numbers[SPAN], numbers[17]
+                gamma, square, square, slope, value, value_x, numbers[2], numbers[WAIT], numbers[SPAN], numbers[17]
             )
             numbers[SPAN] = numbers[REST] = rest
             if ratio == 1.0:

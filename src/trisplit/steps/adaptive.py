@@ -8,13 +8,15 @@ Three mechanisms, none of which needs a constant from the user.
 
    else gamma shrinks and x is computed anew. The absolute value is ours: a concave f always passes the one-sided test,
    and its step would grow without end. Where the curvature is negative only the part of d that f sees counts: in the
-   product space of Algorithm 2 the free copy would run away otherwise. A step that has grown is always tested; one that
-   has not rests from the test for 1, then 3, then 7 iterations after it passed without negative curvature, which saves
-   two values of f in each of them.
+   product space of Algorithm 2 the free copy would run away otherwise. A step that has grown is always tested; where it
+   passes without negative curvature the test rests until the moves are compared the next time, and if the step does not
+   grow then, until the time after it. That saves two values of f in each of three iterations out of four. A step rests
+   no longer once ||d|| has doubled from one iteration to the next.
 2. *Balance.* y = z + gamma v with v a subgradient of g, so a step of y is the primal move z+ - z plus the dual move
    gamma (v+ - v). gamma grows while the primal move is the larger one and shrinks if the dual move dominates: then x
    and z disagree, and a longer step would only make them more so. This also bounds the step for a linear f, which
-   has no curvature.
+   has no curvature. The moves are compared in every fourth iteration, in a batch in the same one for all problems. How
+   far gamma grows depends on how much longer a step would have passed the last test.
 3. *Stagnation.* For a nonconvex f the iterates may circle. If ||y+ - y|| has not fallen for a long while and the dual
    moves are not small, the step is halved and capped there; if they are small the iterates creep and the cap is lifted.
 
@@ -31,7 +33,7 @@ from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from trisplit.arrays import Array, dots, eps, norm, norms, on_host
-from trisplit.steps.decisions import change, testable, verdict
+from trisplit.steps.decisions import SURGE, change, testable, verdict
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
@@ -48,7 +50,9 @@ class Memory(NamedTuple):
     square: float  # ||d||^2
     size: float  # at least ||z|| + ||y - z|| of the iteration before
     eps: float  # of the arrays' dtype
-    passed: float  # 1 if the last curvature test was passed, not drowned in rounding
+    passed: (
+        float  # 0 if the last curvature test was not passed or drowned in rounding, else the ratio of its sides, >= 1
+    )
     growing: float  # 1 if the last change was growth
     reversals: float
     primal: float  # running means of the two moves
@@ -173,7 +177,7 @@ class Adaptive:
         (
             _,
             _,
-            _,
+            before,
             size,
             tiny,
             passed,
@@ -194,7 +198,8 @@ class Adaptive:
         ) = memory
         if rest > 0.0:
             (square,) = dots((d, d))  # pyright: ignore[reportArgumentType]
-            return gamma, Memory._make((state.z, d, square, *memory[3:-2], rest - 1.0, blind))
+            if square <= SURGE * before:
+                return gamma, Memory._make((state.z, d, square, *memory[3:-2], rest - 1.0, blind))
         # A GPU hands over both at once; on the host the second waits until it is needed.
         square, *slope = dots((d, d)) if on_host(u) else dots((d, d), (u, d))  # pyright: ignore[reportArgumentType]
         f_z = state.f_z if state.f_z is not None else f.value(state.z)
@@ -206,7 +211,7 @@ class Adaptive:
             (slope,) = slope or dots((u, d))  # pyright: ignore[reportArgumentType]
         else:
             slope = 0.0
-        ratio, passed, rest, blind = verdict(gamma, square, seen_square, slope, f_z, f_x, tiny, span, blind)
+        ratio, passed, rest, blind = verdict(gamma, square, seen_square, slope, f_z, f_x, tiny, wait, span, blind)
         if ratio != 1.0:
             gamma, growing, reversals = gamma * ratio, 0.0, reversals + growing
         moves = (primal, dual, best, idle, patience, cap, shrinks, drift, wait, rest, rest, blind)

@@ -24,8 +24,8 @@ from trisplit.arrays import (
 )
 from trisplit.kernels.host_rows import as_numbers, as_rows, is_double
 from trisplit.steps.adaptive import probe_distance
-from trisplit.steps.decisions import REST, WIDTH
-from trisplit.steps.row_loops import compiled_rows
+from trisplit.steps.decisions import REST, SURGE, WIDTH
+from trisplit.steps.row_loops import REFUSED, compiled_rows
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
@@ -121,29 +121,23 @@ class BatchAdaptive:
 
     def judge(self, memory: BatchMemory, state: "State", f: "Function") -> tuple[Array, BatchMemory]:
         """Judge all steps; the table of `memory`, which `propose` made for this iteration, is changed."""
-        k, d = self.batch_ndim, state.x - state.z if state.d is None else state.d
-        part = f.seen_part(d)
-        if part is d and is_double(d):
-            return self._judge_on_host(memory, state, d, f)
-        square = per_problem_dot(d, d, k)
+        k, d = self.batch_ndim, state.move
+        square, rows = per_problem_dot(d, d, k), memory.table.reshape(-1, WIDTH)
         if not memory.tests:
-            memory.table[..., REST] -= 1.0
             (squares,) = to_host(square)
-            return state.gamma, memory._replace(z=state.z, d=d, square=squares.reshape(memory.square.shape))  # pyright: ignore
+            surging = ~(squares <= SURGE * memory.square.reshape(-1))  # also where it is NaN
+            memory = memory._replace(z=state.z, d=d, square=squares.reshape(memory.square.shape))
+            rows[:, REST] = np.where(surging, REFUSED, rows[:, REST] - 1.0)
+            if not surging.any():
+                return state.gamma, memory  # pyright: ignore[reportReturnType]
+            memory = memory._replace(tests=int(surging.sum()))
+        part, f_z = f.seen_part(d), f.value(state.z) if state.f_z is None else state.f_z
         seen = square if part is d else per_problem_dot(part, part, k)
-        tests = to_host(square, seen, per_problem_dot(state.u, d, k), state.f_z, f.value(state.x))  # pyright: ignore
-        refused = compiled_rows().verdict_rows(memory.table.reshape(-1, WIDTH), tests)
+        tests = to_host(square, seen, square, per_problem_dot(state.u, d, k), f_z, f.value(state.x))  # pyright: ignore
+        tests[2] = memory.square.reshape(-1)
+        refused = compiled_rows().verdict_rows(rows, tests)
         memory = memory._replace(z=state.z, d=d, square=tests[0].reshape(memory.square.shape))
         return self._steps(memory.table, state.gamma) if refused else state.gamma, memory  # pyright: ignore
-
-    def _judge_on_host(self, memory: BatchMemory, state: "State", d: Array, f: "Function") -> tuple[Array, BatchMemory]:
-        table, n = memory.table, memory.square.size
-        square = np.empty(n)
-        f_z, f_x = (state.f_z, f.value(state.x)) if memory.tests else (square, square)  # else they are not looked at
-        arrays = as_rows(d, n), as_rows(state.u, n), as_numbers(f_z), as_numbers(f_x)  # pyright: ignore
-        refused = compiled_rows().judge_rows(table.reshape(n, WIDTH), square, *arrays)
-        memory = BatchMemory(state.z, d, square.reshape(memory.square.shape), table, memory.tests)
-        return table[..., 0].copy().reshape(state.gamma.shape) if refused else state.gamma, memory  # pyright: ignore
 
     def memory_of(self, memory: BatchMemory, rows: np.ndarray) -> BatchMemory:
         """Return the memory of some problems, for `judge`, which needs only the table."""

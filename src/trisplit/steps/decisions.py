@@ -3,15 +3,18 @@
 The rule for one problem calls them; the loops of `row_loops.py` over the problems of a batch compile them.
 """
 
-from math import exp, isfinite
+from math import exp, isfinite, log
 
 import numpy as np
 
 MAX_BLIND = 10
 # Changes of log(gamma) below this gather where f looks convex: each costs three passes over memory, and growth a test.
 MIN_DRIFT = 0.05
-MAX_WAIT = 3.0  # iterations without a comparison of moves where gamma may not grow anyway
-MAX_REST = 7.0  # iterations without a curvature test while gamma does not grow
+# Moves are compared, and steps tested, in every fourth iteration: in a batch the same one for all, as a value of f for
+# one problem costs as much there as one for each.
+PERIOD = 4.0
+SURGE = 4.0  # growth of ||d||^2 from one iteration to the next after which a step is tested, rest or not
+MOST_ROOM = 1e9
 WIDTH, WAIT, SPAN, REST = 18, 14, 15, 16  # a row of the table: gamma and the numbers of the memory
 
 
@@ -47,7 +50,7 @@ def change(
     balanced = wait == 0.0
     if balanced:
         primal_mean, dual_mean = 0.9 * primal_mean + 0.1 * primal, 0.9 * dual_mean + 0.1 * dual
-        wait = 0.0 if passed == 1.0 else MAX_WAIT
+        wait = PERIOD - 1.0
     else:
         wait -= 1.0
     trial = gamma
@@ -64,15 +67,15 @@ def change(
             elif dual_mean < 0.1 * primal_mean:  # they creep
                 cap *= 2.0
         if trial == gamma and balanced:
-            if passed == 1.0 and dual <= primal:
+            if passed >= 1.0 and dual <= primal:
                 reversals += 1.0 - growing
                 growing = 1.0
-                drift += first / (1.0 + reversals)
+                drift += min(PERIOD * first / (1.0 + reversals), max(first, log(passed) / (1.0 + min(reversals, 1.0))))
             elif dual > dominance * primal:
                 reversals += growing
                 growing = 0.0
                 shrinks += 1.0
-                drift -= first / (reversals + shrinks)
+                drift -= min(PERIOD * first / (reversals + shrinks), first)
             if abs(drift) >= MIN_DRIFT or span == 0.0:
                 trial = min(gamma * exp(drift), cap)
                 drift = 0.0
@@ -99,17 +102,18 @@ def verdict(
     f_z: float,
     f_x: float,
     tiny: float,
+    wait: float,
     span: float,
     blind: float,
 ) -> tuple[float, float, float, float]:
     """Return 1 to accept the trial or the ratio by which gamma must shrink, and what to remember.
 
-    That is whether the test was passed, for how many iterations it may rest, and `blind`. `square` is ||d||^2,
-    `seen_square` that of the part which f sees, and `slope` is <grad f(z), d>.
+    That is `passed`, for how many iterations the test may rest, and `blind`. `square` is ||d||^2, `seen_square` that of
+    the part which f sees, and `slope` is <grad f(z), d>.
     """
-    longer = min(2.0 * span + 1.0, MAX_REST)
+    rest = wait if span == 0.0 else wait + PERIOD  # until moves are compared, the next time or the one after it
     if not (isfinite(f_z) and square / (2.0 * gamma) > 20.0 * tiny * abs(f_z)):  # not `testable`
-        return 1.0, 0.0, longer, blind
+        return 1.0, 0.0, rest, blind
     # x lies in dom h, where f need not be defined; with sets it stays there however short the step is.
     if isfinite(f_x):
         blind = 0.0
@@ -121,8 +125,9 @@ def verdict(
     allowed = (square if excess >= 0.0 else seen_square) / (2.0 * gamma)
     error, noise = abs(excess), 20.0 * tiny * max(abs(f_z), abs(f_x))
     if error <= allowed + noise:
-        return 1.0, 1.0, longer if excess >= -noise else 0.0, blind  # no rest where the curvature is negative
-    return min(max(0.95 * allowed / error, 0.5), 0.9) if isfinite(error) else 0.5, 0.0, 0.0, blind
+        room = max(min(allowed / error, MOST_ROOM), 1.0) if excess > noise else 1.0
+        return 1.0, room, rest if excess >= -noise else 0.0, blind  # no rest where the curvature is negative
+    return min(max(0.95 * allowed / error, 0.1), 0.9) if isfinite(error) else 0.5, 0.0, 0.0, blind
 
 
 def change_row(

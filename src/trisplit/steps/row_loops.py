@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trisplit.steps.decisions import REST, SPAN, WAIT, change, change_row, verdict
+from trisplit.steps.decisions import REST, SPAN, SURGE, WAIT, change, change_row, verdict
 
 REFUSED = -1.0  # in place of the rest of a problem whose step is tried again
 
@@ -29,12 +29,14 @@ def move_dots(z: np.ndarray, z_old: np.ndarray, d: np.ndarray, i: int) -> tuple[
     return square, both
 
 
-def row_dots(d: np.ndarray, u: np.ndarray, i: int) -> tuple[float, float]:
-    """Return ||d||^2 and <u, d> of row i."""
+def write_d(x: np.ndarray, z: np.ndarray, u: np.ndarray, d: np.ndarray, i: int) -> tuple[float, float]:
+    """Write d = x - z in row i, and return ||d||^2 and <u, d>."""
     square = slope = 0.0
     for j in range(d.shape[1]):
-        square += d[i, j] * d[i, j]
-        slope += u[i, j] * d[i, j]
+        own = x[i, j] - z[i, j]
+        d[i, j] = own
+        square += own * own
+        slope += u[i, j] * own
     return square, slope
 
 
@@ -61,8 +63,8 @@ def move_row(waits: bool, z_square: float, both: float, square: float, relax: fl
 
 def judge_row(table: np.ndarray, i: int, square: float, seen: float, slope: float, f_z: float, f_x: float) -> bool:
     """Shorten gamma in row i of the table if `verdict` says so, and return whether it does."""
-    gamma, tiny, span, blind = table[i, 0], table[i, 2], table[i, SPAN], table[i, 17]
-    ratio, table[i, 3], span, table[i, 17] = verdict(gamma, square, seen, slope, f_z, f_x, tiny, span, blind)
+    gamma, tiny, wait, span, blind = table[i, 0], table[i, 2], table[i, WAIT], table[i, SPAN], table[i, 17]
+    ratio, table[i, 3], span, table[i, 17] = verdict(gamma, square, seen, slope, f_z, f_x, tiny, wait, span, blind)
     table[i, SPAN] = table[i, REST] = span
     if ratio == 1.0:
         return False
@@ -70,6 +72,14 @@ def judge_row(table: np.ndarray, i: int, square: float, seen: float, slope: floa
     table[i, 5] += table[i, 4]
     table[i, 4] = 0.0
     table[i, REST] = REFUSED
+    return True
+
+
+def rests(table: np.ndarray, i: int, square: float, before: float) -> bool:
+    """Say whether row i of the table goes without a test, and count that; `before` is ||d||^2 an iteration earlier."""
+    if not (table[i, REST] > 0.0 and square <= SURGE * before):
+        return False
+    table[i, REST] -= 1.0
     return True
 
 
@@ -108,17 +118,16 @@ def change_rows(table: np.ndarray, moves: np.ndarray, first: float, dominance: f
 
 
 def verdict_rows(table: np.ndarray, tests: np.ndarray) -> int:
-    """Shorten gamma in each row of the table by what `verdict` says of ||d||^2, that of its part, <u, d>, f(z), f(x).
+    """Shorten gamma in each row of the table by what `verdict` says.
 
-    The number of refused steps is returned; as long as there are any, only they are judged again.
+    `tests` holds ||d||^2, that of the part which f sees, that of the iteration before, <u, d>, f(z) and f(x). The
+    number of refused steps is returned; as long as there are any, only they are judged again.
     """
     refused, again = 0, any_refused(table)
     for i in range(table.shape[0]):
-        if again and table[i, REST] != REFUSED:
+        if (again and table[i, REST] != REFUSED) or rests(table, i, tests[0, i], tests[2, i]):
             continue
-        if table[i, REST] > 0.0:
-            table[i, REST] -= 1.0
-        elif judge_row(table, i, tests[0, i], tests[1, i], tests[2, i], tests[3, i], tests[4, i]):
+        if judge_row(table, i, tests[0, i], tests[1, i], tests[3, i], tests[4, i], tests[5, i]):
             refused += 1
     return refused
 
@@ -152,17 +161,32 @@ def propose_rows(
 
 
 def judge_rows(
-    table: np.ndarray, square: np.ndarray, d: np.ndarray, u: np.ndarray, f_z: np.ndarray, f_x: np.ndarray
+    table: np.ndarray,
+    square: np.ndarray,
+    seen: np.ndarray,
+    before: np.ndarray,
+    d: np.ndarray,
+    x: np.ndarray,
+    z: np.ndarray,
+    u: np.ndarray,
+    f_z: np.ndarray,
+    f_x: np.ndarray,
+    valued: bool,
 ) -> int:
-    """Write ||d||^2 of all rows, change the table as `verdict_rows` does, and return the number of refused steps."""
+    """Write d and ||d||^2 of all rows, change the table as `verdict_rows` does; return the number of refused steps.
+
+    `seen` holds the squared length of what f sees of d, and may be `square` itself; `before` is ||d||^2 an iteration
+    earlier. Where f(z) and f(x) are not known, not `valued`, steps to be tested after all count as refused.
+    """
     refused, again = 0, any_refused(table)
     for i in range(table.shape[0]):
-        square[i], slope = row_dots(d, u, i)
-        if again and table[i, REST] != REFUSED:
+        square[i], slope = write_d(x, z, u, d, i)
+        if (again and table[i, REST] != REFUSED) or rests(table, i, square[i], before[i]):
             continue
-        if table[i, REST] > 0.0:
-            table[i, REST] -= 1.0
-        elif judge_row(table, i, square[i], square[i], slope, f_z[i], f_x[i]):
+        if not valued:
+            table[i, REST] = REFUSED
+            refused += 1
+        elif judge_row(table, i, square[i], seen[i], slope, f_z[i], f_x[i]):
             refused += 1
     return refused
 
@@ -183,7 +207,7 @@ def compiled_rows() -> Compiled:
     from trisplit.kernels import compiled
 
     table, vector = "f8[:,::1]", "f8[::1]"
-    judging, changing = (verdict, judge_row, any_refused), (change, change_row)
+    judging, changing = (verdict, judge_row, rests, any_refused), (change, change_row)
     arrays = ",".join([table] * 4)
     return Compiled(
         compiled(f"i8({table},{table},f8)", calls=(move_row,), inline=True)(move_rows),
@@ -196,9 +220,9 @@ def compiled_rows() -> Compiled:
             inline=True,
         )(propose_rows),
         compiled(
-            f"i8({table},{vector},{table},{table},{vector},{vector})",
+            f"i8({table},{vector},{vector},{vector},{arrays},{vector},{vector},b1)",
             calls=judging,
-            sums=(row_dots,),
+            sums=(write_d,),
             inline=True,
         )(judge_rows),
     )

@@ -29,7 +29,7 @@ def row_norms(v: Array) -> Array:
         with np.errstate(over="ignore", under="ignore"):
             squares = np.vecdot(v, v)[..., None]
         itemsize = max(min(v.dtype.itemsize, 8), 4)
-        if squares.size and SMALL[itemsize] < squares.min() and squares.max() < LARGE[itemsize]:
+        if (squares.size and SMALL[itemsize] < squares.min() and squares.max() < LARGE[itemsize]) or not v.any():
             return np.sqrt(squares)
     if v.shape[-1] == 0:
         return xp.sum(v, axis=-1, keepdims=True)

@@ -1,0 +1,147 @@
+"""An iteration of a batch on the host whose problems adapt steps of their own: the twin of `tos.iterate`.
+
+Between the calls of f and the terms there are three loops over the problems, compiled, in place of a dozen passes over
+memory. Where only some steps are refused, only their problems are tried again.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from trisplit.algorithms.forward import compiled_loops
+from trisplit.algorithms.refused import MAX_SHARE, MIN_ROWS
+from trisplit.algorithms.state import State
+from trisplit.arrays import Array, put_rows, take_rows
+from trisplit.kernels.host_rows import as_numbers, as_rows, dots_of_rows
+from trisplit.steps.adaptive_batch import BatchAdaptive, BatchMemory
+from trisplit.steps.decisions import REST, WIDTH
+from trisplit.steps.row_loops import REFUSED, compiled_rows
+
+if TYPE_CHECKING:
+    from trisplit.parts import CountedTerm, Function
+
+
+class Half(NamedTuple):
+    """What the first half of an iteration found."""
+
+    z: Array
+    f_z: Array | None  # where curvatures are tested
+    u: Array
+    y: Array  # that of the steps gamma
+    gamma: Array
+    trial: Array  # the steps to try
+    before: np.ndarray  # ||d||^2 of the iteration before
+    table: np.ndarray  # of the adaptive step, one row for each problem; it changes
+
+
+class Settled(NamedTuple):
+    """What a second half makes: the steps that were accepted, and what follows from them."""
+
+    x: Array
+    y: Array
+    gamma: Array
+    d: Array
+    square: np.ndarray  # ||d||^2
+
+
+def iterate_on_host(
+    t: int,
+    f: "Function",
+    g: "CountedTerm",
+    h: "CountedTerm",
+    y: Array,
+    gamma: Array,
+    rule: BatchAdaptive,
+    memory: BatchMemory,
+    relax: float = 1.0,
+    *,
+    valued: bool = False,
+) -> tuple[State, Array, BatchMemory]:
+    """Return what `tos.iterate` returns."""
+    z = g.prox(y, gamma)  # [YMS21] Alg. 1, line 2  # pyright: ignore[reportArgumentType]
+    trial, memory = rule.propose(memory, z, y, gamma)
+    if memory.tests:
+        f_z, u = f.value_and_grad(z)
+    else:
+        f_z, u = f.unread_value_and_grad(z) if valued else (None, f.grad(z))
+    table = memory.table.reshape(-1, WIDTH)
+    half = Half(z, f_z if memory.tests else None, u, y, gamma, trial, memory.square.reshape(-1), table)  # pyright: ignore
+    x, y, gamma, d, square = settle(f, h, half, memory.square.shape)
+    memory = BatchMemory(z, d, square.reshape(memory.square.shape), memory.table, memory.tests)
+    return State(t, z, x, y, u, gamma, f_z, memory, d), y + (d if relax == 1.0 else relax * d), memory  # pyright: ignore
+
+
+def settle(f: "Function", h: "CountedTerm", half: Half, batch: tuple[int, ...]) -> Settled:
+    """Try steps until that of each problem is accepted."""
+    z, f_z, u, y, gamma, trial, before, table = half
+    n, d, square = len(table), np.empty(z.shape), np.empty(len(table))
+    z_rows, u_rows, d_rows = as_rows(z, n), as_rows(u, n), as_rows(d, n)
+    while True:
+        forward = np.empty(z.shape)
+        arrays, steps = (as_rows(y, n), z_rows, u_rows), trial.reshape(n)
+        if trial is gamma:
+            compiled_loops().reflect_rows(*arrays, steps, as_rows(forward, n))
+        else:
+            y = np.empty(z.shape)
+            compiled_loops().scale_and_reflect_rows(
+                *arrays, gamma.reshape(n), steps, as_rows(y, n), as_rows(forward, n)
+            )
+            gamma = trial
+        x = h.prox(forward, gamma)  # [YMS21] Alg. 1, line 3  # pyright: ignore[reportArgumentType]
+        seen = f_z_rows = f_x_rows = square  # where it is not asked, or is the same
+        if f_z is not None:
+            f_z_rows, f_x_rows = as_numbers(f_z), as_numbers(f.value(x))  # pyright: ignore[reportArgumentType]
+            seen = square if f.sees_all else _seen_squares(f, x - z, n)
+        refused = compiled_rows().judge_rows(
+            table, square, seen, before, d_rows, as_rows(x, n), z_rows, u_rows, f_z_rows, f_x_rows, f_z is not None
+        )
+        if not refused:
+            return Settled(x, y, gamma, d, square)
+        few = few_refused(f, h, table, z.shape, batch) if n >= MIN_ROWS else None
+        if few is not None:  # the others need no further trial
+            return few.settled(half._replace(f_z=f_z), Settled(x, y, gamma, d, square))
+        trial = table[:, 0].copy().reshape(gamma.shape)
+        f_z = f.value(z) if f_z is None else f_z
+
+
+class Few(NamedTuple):
+    """Some problems of a batch on their own."""
+
+    rows: np.ndarray
+    f: "Function"
+    h: "CountedTerm"
+    batch_ndim: int  # of the whole
+
+    def settled(self, half: Half, found: Settled) -> Settled:
+        """Try steps of these problems until they are accepted, and return what becomes of what was found for all."""
+        rows, k = self.rows, self.batch_ndim
+        z, u, y, gamma = (take_rows(a, rows, k) for a in (half.z, half.u, found.y, found.gamma))
+        f_z = self.f.value(z) if half.f_z is None else take_rows(half.f_z, rows, k)
+        table = half.table[rows]
+        trial = table[:, 0].copy().reshape(gamma.shape)
+        own = Half(z, f_z, u, y, gamma, trial, half.before[rows], table)  # pyright: ignore[reportArgumentType]
+        settled = settle(self.f, self.h, own, (len(rows),))
+        half.table[rows] = table
+        found.square[rows] = settled.square
+        # Nobody else has d, nor y if it was made in this iteration; x may be the term's own.
+        ours = False, found.y is not half.y, False, True
+        new = (put_rows(a, rows, b, k, own=c) for a, b, c in zip(found[:4], settled[:4], ours, strict=True))
+        return Settled(*new, found.square)  # pyright: ignore[reportCallIssue]
+
+
+def few_refused(
+    f: "Function", h: "CountedTerm", table: np.ndarray, shape: tuple[int, ...], batch: tuple[int, ...]
+) -> Few | None:
+    """Return the problems whose step was refused, None if they are many or f or h cannot select them."""
+    refused = np.flatnonzero(table[:, REST] == REFUSED)
+    if len(refused) > MAX_SHARE * len(table):
+        return None
+    members = (refused,) if len(batch) == 1 else np.unravel_index(refused, batch)
+    own_f, own_h = f.select(members), h.select(members, shape)
+    return None if own_f is None or own_h is None else Few(refused, own_f, own_h, len(batch))
+
+
+def _seen_squares(f: "Function", d: Array, n: int) -> np.ndarray:
+    """Return the squared length of what f sees of d, for each problem."""
+    part = as_rows(f.seen_part(d), n)
+    return dots_of_rows(part, part)
