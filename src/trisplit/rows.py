@@ -1,5 +1,6 @@
 """The problems of a batch that are in the arrays of an iteration, one row each, and how good their points are."""
 
+import sys
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,7 +30,9 @@ from trisplit.arrays import (
 )
 from trisplit.certificates import certify, objective, point, recompute
 from trisplit.errors import InputError
-from trisplit.problem import Problem
+from trisplit.kernels.host_rows import as_numbers, as_rows, is_double
+from trisplit.kernels.measures import compiled_measures
+from trisplit.problem import Problem, is_indicator
 from trisplit.terms.checks import Shape
 
 
@@ -171,6 +174,10 @@ class Rows:
             f_z, state = state.f_z, state._replace(f_z=None, memory=(), d=None)
             ones = lambda a: where_rows(finite, a, namespace(a).ones_like(a)) if self.has_rows(a) else a  # noqa: E731
             state = state.mapped(ones)._replace(f_z=f_z)
+        elif self.kind == "bound" and isinstance(problem, Problem) and is_double(state.z) and "numba" in sys.modules:
+            numbers = self._measure_on_host(problem, state)
+            if numbers is not None:
+                return numbers
         fun, z = objective(problem, state), point(problem, state)
         certificate = certify(problem, state, self.kind)
         columns = fun, certificate.stationarity, certificate.infeasibility, norm(z, k)
@@ -180,6 +187,20 @@ class Rows:
         error = np.maximum(stationarity / np.maximum(1.0, np.abs(fun)), infeasibility / np.maximum(1.0, size))
         error = np.where(finite & np.isfinite(stationarity) & np.isfinite(infeasibility), error, np.inf)
         return Numbers(np.where(finite, fun, np.nan), stationarity, infeasibility, error, finite)
+
+    def _measure_on_host(self, problem: Problem, state: State) -> Numbers | None:
+        """Return what `_measure` does, None where h is not a set or a number is not finite."""
+        if not is_indicator(problem.h):
+            return None
+        n, d, distance = len(self.members), state.move, getattr(problem.h, "distance", None)
+        fun = _numbers(objective(problem, state))  # pyright: ignore[reportArgumentType]
+        away = np.empty(0) if distance is None else distance(state.z)
+        columns = (as_numbers(column) for column in (self.steps(state), problem.support(d), fun, away))  # pyright: ignore
+        arrays, measured = (as_rows(array, n) for array in (d, state.y, state.u, state.z)), np.empty((3, n))
+        if not compiled_measures()(*arrays, *columns, measured):
+            return None
+        stationarity, infeasibility, error = measured
+        return Numbers(fun, stationarity, infeasibility, error, np.ones(n, dtype=bool))
 
 
 def _numbers(column: Array) -> np.ndarray:

@@ -8,6 +8,7 @@ import pytest
 import trisplit as ts
 from tests.backends.problems import CASES
 from tests.batches.problems import Quadratics, Selectable, batch_of
+from trisplit import rows
 from trisplit.algorithms import host_batch, refused, tos
 from trisplit.batch import BatchDriver
 from trisplit.terms import L1, Box, L2Ball
@@ -99,6 +100,36 @@ def test_on_the_host_iterates_are_those_of_the_plain_loop(monkeypatch, name, bat
     on_host = list(islice(iterate(problem, x0, relax=relax), 12))
     monkeypatch.setattr(tos, "is_double", lambda x: False)
     equal_to_rounding(on_host, islice(iterate(problem, x0, relax=relax), 12))
+
+
+class Own:
+    """A set that measures no distances."""
+
+    indicator = convex = True
+
+    def __init__(self, source):
+        self.value, self.prox = source.value, source.prox
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("terms", [[Box(-1, 1), L2Ball(0.6)], [L2Ball(0.6), Box(-0.3, 0.5)], [Box(-1, 1), L1(0.2)]])
+def test_measures_of_one_pass_are_those_of_the_certificates(monkeypatch, terms, batch, own):
+    f, x0 = batch_of(BATCHES[batch], (4,))
+    k = len(BATCHES[batch])
+    terms = [terms[0], Own(terms[1].batched(k))] if own and terms[1].indicator else terms
+    problem = ts.Problem(f, terms, batch_ndim=k)
+    size = int(np.prod(BATCHES[batch]))
+    looked_at = rows.Rows(problem, "bound", x0.shape, np.arange(size), np.zeros(size, dtype=bool))
+    for state in islice(ts.tos(problem, x0), 8):
+        measured = looked_at.measure(state)
+        with monkeypatch.context() as patched:
+            patched.setattr(rows, "is_double", lambda x: False)
+            certified = looked_at.measure(state)
+        for ours, theirs in zip(measured, certified, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+        broken = state._replace(u=np.where(np.arange(size).reshape(*BATCHES[batch], 1) == 2, np.nan, state.u))
+        assert looked_at.measure(broken).finite.sum() == size - 1
 
 
 @pytest.mark.parametrize("step", ["constant", "auto"])

@@ -97,7 +97,8 @@ def test_the_compiled_forward_step_is_the_plain_one(monkeypatch):
 
 def test_a_step_that_rests_is_tested_where_its_move_surges():
     """Without values of f it counts as refused, and gamma stays."""
-    z, x = np.zeros((3, 2)), np.array([[1.0, 0.0], [2.0, 0.0], [2.1, 0.0]])
+    z, x = np.zeros((3, 2)), np.array([[1.0, 0.0], [0.99, 0.0], [1.01, 0.0]])
+    x[1:] *= decisions.SURGE**0.5
     table, square, d = np.ones((3, decisions.WIDTH)), np.empty(3), np.empty((3, 2))
     table[:, decisions.REST] = 2.0
     loops = row_loops.compiled_rows()
