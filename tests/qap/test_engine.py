@@ -65,7 +65,7 @@ def test_engine_is_the_plain_loop(name, split, kind, tangent):
     plain = ts.tos(ts.Problem(engine.form, SPLITS[split]), start_of(INSTANCES[name].n), engine.rule)
     z_off, other_off = distance_between(engine, plain, 200)
     assert z_off <= (1e-12 if kind == "constant" else 1e-6)
-    assert other_off <= (1e-11 if kind == "constant" else 1e-2)
+    assert other_off <= (1e-11 if kind == "constant" else 3e-2)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -200,7 +200,8 @@ def iterate(
             # Scaling y - z with gamma keeps (y - z) / gamma, a subgradient of g at z, so z stays prox_{gamma g}(y).
             y, gamma = z + (trial / gamma) * (y - z), trial
         forward = None if isinstance(gamma, float) else forward_of_rows(z, y, u, gamma)  # pyright: ignore
-        x = h.prox(2 * z - y - gamma * u if forward is None else forward, gamma)  # [YMS21] Alg. 1, line 3
+        # [YMS21] Alg. 1, line 3
+        x = h.prox(2 * z - y - gamma * u, gamma) if forward is None else h.prox(forward, gamma)
         d = x - z if rule.needs_d else None
         state = State(t, z, x, y, u, gamma, f_z, memory, d)
         trial, memory = rule.judge(memory, state, f)

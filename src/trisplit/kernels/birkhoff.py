@@ -324,8 +324,7 @@ def run_iterations(
     y, u, d, v, h = flat[Y], flat[U], flat[D], flat[V], flat[H]
     rows, columns = vectors[ROW_SHIFTS], vectors[COLUMN_SHIFTS]
     table = numbers.reshape((1, numbers.size))
-    least = 0.0 if split == 1 else -np.inf
-    place = int(scalars[PLACE])
+    least, place = 0.0 if split == 1 else -np.inf, int(scalars[PLACE])
     constant += mu / 2.0 * n
     for _ in range(iterations):
         z_old = flat[place]
@@ -343,7 +342,7 @@ def run_iterations(
         elif adaptive:
             move = sqrt(scalars[SQUARE])
             primal = dual = move
-            if numbers[WAIT] == 0.0:
+            if numbers[WAIT] <= 0.0:
                 square, both = moves(z, z_old, d)
                 primal, dual = sqrt(square), sqrt(max(square - 2.0 * both + move * move, 0.0))
             numbers[1] += primal + dual
@@ -366,18 +365,15 @@ def run_iterations(
                 if not adaptive or square <= SURGE * scalars[SQUARE]:
                     numbers[REST] -= 1.0
                     break
-                for j in range(y.size):  # the step is to be tested after all
-                    y[j] -= d[j]
+                reflect(z, v, u, gamma, y)  # takes the move back: the step is to be tested after all
                 slope = inner(u, d)
             else:
                 square, slope = shift(state[V], rows, columns, least, state[place], state[U], state[D])
-            value_x = value
+            value_x = value + slope
             if testable(gamma, square, value, numbers[2]):
                 product(matrices, state[D], state[V], state[H])
-                value_x = value + slope + inner(h, d) - mu / 2.0 * square
+                value_x += inner(h, d) - mu / 2.0 * square
                 scalars[TESTS] += 1.0
-            else:
-                slope = 0.0
             ratio, numbers[3], rest, numbers[17] = verdict(
                 gamma, square, square, slope, value, value_x, numbers[2], numbers[WAIT], numbers[SPAN], numbers[17]
             )
@@ -387,8 +383,7 @@ def run_iterations(
                     y[j] += d[j]
                 break
             trial = gamma * ratio
-            numbers[5] += numbers[4]
-            numbers[4] = 0.0
+            numbers[4], numbers[5] = 0.0, numbers[5] + numbers[4]
             rescale(z, y, ratio)
             reflect(z, y, u, trial, v)
         numbers[0] = gamma

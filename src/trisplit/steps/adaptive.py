@@ -15,8 +15,8 @@ Three mechanisms, none of which needs a constant from the user.
 2. *Balance.* y = z + gamma v with v a subgradient of g, so a step of y is the primal move z+ - z plus the dual move
    gamma (v+ - v). gamma grows while the primal move is the larger one and shrinks if the dual move dominates: then x
    and z disagree, and a longer step would only make them more so. This also bounds the step for a linear f, which
-   has no curvature. The moves are compared in every fourth iteration, in a batch in the same one for all problems. How
-   far gamma grows depends on how much longer a step would have passed the last test.
+   has no curvature. After the first nine iterations the moves are compared in every fourth one, in a batch in the same
+   one for all problems. How far gamma grows depends on how much longer a step would have passed the last test.
 3. *Stagnation.* For a nonconvex f the iterates may circle. If ||y+ - y|| has not fallen for a long while and the dual
    moves are not small, the step is halved and capped there; if they are small the iterates creep and the cap is lifted.
 
@@ -33,7 +33,7 @@ from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from trisplit.arrays import Array, dots, eps, norm, norms, on_host
-from trisplit.steps.decisions import SURGE, change, testable, verdict
+from trisplit.steps.decisions import EARLY, SURGE, change, testable, verdict
 
 if TYPE_CHECKING:
     from trisplit.algorithms.product import ProductProblem
@@ -65,7 +65,7 @@ class Memory(NamedTuple):
         float  # by the balance so far: each makes the next smaller, or gamma would fall to 0 where sets hardly meet
     )
     drift: float  # change of log(gamma) that is due but too small to be worth it
-    wait: float  # iterations until the moves are compared again
+    wait: float  # iterations until the moves are compared again; below 0 so many times in a row
     span: float  # length of the last rest from testing the curvature
     rest: float  # what is left of it
     blind: float  # trials in a row at which f(x) was not finite
@@ -143,7 +143,7 @@ class Adaptive:
 
     def first_numbers(self, tiny: float) -> tuple[float, ...]:
         """Return the numbers of the first memory, from `size` on."""
-        return inf, tiny, 0.0, 1.0, 0.0, 0.0, 0.0, inf, 0.0, float(self.patience), inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        return inf, tiny, 0.0, 1.0, 0.0, 0.0, 0.0, inf, 0.0, float(self.patience), inf, 0.0, 0.0, -EARLY, 0.0, 0.0, 0.0
 
     @staticmethod
     def _first(problem: "Problem | ProductProblem", z: Array, u: Array) -> float:
@@ -164,7 +164,7 @@ class Adaptive:
             return gamma, Memory(None, None, square, sum(norms(z, y - z)), tiny, *numbers)
         move = self.relax * sqrt(square)
         primal = dual = move  # at most
-        if numbers[-4] == 0.0:  # no waiting
+        if numbers[-4] <= 0.0:  # no waiting
             # y = z + w, so w moves by the difference of the moves of y, relax * d, and z. Its length from inner
             # products saves passes over memory; what cancels is far smaller than `primal`, to which it is compared.
             z_move = z - z_old

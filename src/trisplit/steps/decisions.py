@@ -10,9 +10,9 @@ import numpy as np
 MAX_BLIND = 10
 # Changes of log(gamma) below this gather where f looks convex: each costs three passes over memory, and growth a test.
 MIN_DRIFT = 0.05
-# Moves are compared, and steps tested, in every fourth iteration: in a batch the same one for all, as a value of f for
-# one problem costs as much there as one for each.
-PERIOD = 4.0
+# After the first iterations moves are compared, and steps tested, in every fourth one: in a batch the same one for all,
+# as a value of f for one problem costs as much there as one for each.
+PERIOD, EARLY = 4.0, 8.0
 SURGE = 9.0  # growth of ||d||^2 from one iteration to the next after which a step is tested, rest or not
 MOST_ROOM = 1e9
 WIDTH, WAIT, SPAN, REST = 18, 14, 15, 16  # a row of the table: gamma and the numbers of the memory
@@ -47,10 +47,10 @@ def change(
 
     While `wait` is not 0 the primal and the dual move are not looked at.
     """
-    balanced = wait == 0.0
+    balanced, period = wait <= 0.0, 1.0 if wait < 0.0 else PERIOD
     if balanced:
         primal_mean, dual_mean = 0.9 * primal_mean + 0.1 * primal, 0.9 * dual_mean + 0.1 * dual
-        wait = PERIOD - 1.0
+        wait = PERIOD - 1.0 if wait == 0.0 else wait + 1.0
     else:
         wait -= 1.0
     trial = gamma
@@ -70,12 +70,12 @@ def change(
             if passed >= 1.0 and dual <= primal:
                 reversals += 1.0 - growing
                 growing = 1.0
-                drift += min(PERIOD * first / (1.0 + reversals), max(first, log(passed) / (1.0 + min(reversals, 1.0))))
+                drift += min(period * first / (1.0 + reversals), max(first, log(passed) / (1.0 + min(reversals, 1.0))))
             elif dual > dominance * primal:
                 reversals += growing
                 growing = 0.0
                 shrinks += 1.0
-                drift -= min(PERIOD * first / (reversals + shrinks), first)
+                drift -= min(period * first / (reversals + shrinks), first)
             if abs(drift) >= MIN_DRIFT or span == 0.0:
                 trial = min(gamma * exp(drift), cap)
                 drift = 0.0
@@ -111,7 +111,9 @@ def verdict(
     That is `passed`, for how many iterations the test may rest, and `blind`. `square` is ||d||^2, `seen_square` that of
     the part which f sees, and `slope` is <grad f(z), d>.
     """
-    rest = wait if span == 0.0 else wait + PERIOD  # until moves are compared, the next time or the one after it
+    rest = (
+        max(wait, 0.0) if span == 0.0 else wait + PERIOD
+    )  # until moves are compared, the next time or the one after it
     if not (isfinite(f_z) and square / (2.0 * gamma) > 20.0 * tiny * abs(f_z)):  # not `testable`
         return 1.0, 0.0, rest, blind
     # x lies in dom h, where f need not be defined; with sets it stays there however short the step is.

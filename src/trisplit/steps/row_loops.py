@@ -99,7 +99,7 @@ def move_rows(table: np.ndarray, moves: np.ndarray, relax: float) -> int:
     """
     loose = 0
     for i in range(table.shape[0]):
-        primal, dual, move = move_row(table[i, WAIT] != 0.0, moves[0, i], moves[1, i], moves[2, i], relax)
+        primal, dual, move = move_row(table[i, WAIT] > 0.0, moves[0, i], moves[1, i], moves[2, i], relax)
         moves[0, i], moves[1, i], moves[2, i] = primal, dual, move
         table[i, 1] += primal + dual
         if not move > 10.0 * table[i, 2] * table[i, 1]:
@@ -147,7 +147,7 @@ def propose_rows(
     """Write the table after `change`; return how many steps in it are to be tested and how many are new."""
     tests = changed = 0
     for i in range(table.shape[0]):
-        waits, z_square, both = before[i, WAIT] != 0.0, 0.0, 0.0
+        waits, z_square, both = before[i, WAIT] > 0.0, 0.0, 0.0
         if not waits:
             z_square, both = move_dots(z, z_old, d, i)
         primal, dual, move = move_row(waits, z_square, both, square[i], relax)
