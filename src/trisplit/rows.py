@@ -122,7 +122,14 @@ class Rows:
     def taken(self, state: State, rows: np.ndarray) -> State:
         """Return a state of this batch with some of its rows, in a batch of one axis."""
         index, axes = index_like(rows, state.y), len(self.batch)
-        return state.mapped(lambda a: take_rows(a, index, axes) if self.has_rows(a) else a)
+        known: dict[int, Array] = {}  # a rule may remember arrays of the state
+
+        def taken(array: Array) -> Array:
+            if id(array) not in known:
+                known[id(array)] = take_rows(array, index, axes) if self.has_rows(array) else array
+            return known[id(array)]
+
+        return state.mapped(taken)
 
     def steps(self, state: State) -> float:
         """Return the steps of a state as a column, also where one number is the step of all rows."""
