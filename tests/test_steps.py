@@ -9,7 +9,8 @@ from sklearn.preprocessing import StandardScaler
 import trisplit as ts
 from tests.problems import BIRKHOFF_SPLITS, quadratic
 from trisplit.steps import Adaptive, Constant, Theory, as_step
-from trisplit.steps.decisions import PERIOD, SURGE
+from trisplit.steps.adaptive import Memory
+from trisplit.steps.decisions import PERIOD, SURGE, change, verdict
 from trisplit.terms import L1, Affine, Box, GroupL2, NonNegative, Zero
 
 KINDS = ("linear", "concave", "indefinite", "convex")
@@ -214,3 +215,25 @@ def test_the_first_step_is_no_rounding_error(seed):
         return Adaptive().start(problem, y.astype(dtype))[0]
 
     assert first_step("float32") == pytest.approx(first_step("float64"), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("error", "ratio"), [(0.51, 0.9), (0.6, 0.95 * 0.5 / 0.6), (1.0, 0.475), (4.0, 0.95 / 8), (1e3, 0.1)]
+)
+def test_a_refused_step_shrinks_by_what_the_test_says(error, ratio):
+    """With ||d|| = gamma = 1 an error of 1/2 is allowed."""
+    found, passed, rest, _ = verdict(1.0, 1.0, 1.0, 0.0, 0.0, error, 1e-16, 3.0, 0.0, 0.0)
+    assert (found, passed, rest) == (pytest.approx(ratio), 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("room", "reversals", "growth"),
+    [(1.0, 0, 0.5), (4.0, 0, np.log(4)), (1e3, 0, 2.0), (4.0, 1, np.log(2)), (1e3, 9, 0.2)],
+)
+def test_a_step_grows_by_the_room_that_the_last_test_left(room, reversals, growth):
+    """Which is at most 4 c / (1 + k), and c or half of log(room) unless there was no reversal; see docs/steps.md."""
+    _, *numbers = Memory(None, None, 0.0, *Adaptive().first_numbers(1e-16))[2:]
+    memory = dict(zip(Memory._fields[3:], numbers, strict=True)) | {"size": 1.0, "wait": 0.0}
+    memory |= {"passed": room, "reversals": float(reversals)}
+    gamma, _ = change(1.0, 0.5, 1.0, 0.5, 4.0, 1.0, *memory.values())
+    assert np.log(gamma) == pytest.approx(growth)

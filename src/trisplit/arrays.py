@@ -157,10 +157,6 @@ def per_problem_dot(x: Array, y: Array, batch_ndim: int) -> Array:
         shape = (*x.shape[:batch_ndim], prod(x.shape[batch_ndim:]))
         x, y = xp.reshape(x, shape), xp.reshape(y, shape)
     if xp is np and x.shape[-1] <= SHORT and len(x) >= MANY:
-        if "numba" in sys.modules and x.dtype == y.dtype == np.float64 and x.ndim == 2:
-            from trisplit.kernels.host_rows import dots_of_rows  # which needs this file
-
-            return dots_of_rows(x, y)
         return (x * y) @ np.ones(x.shape[-1], dtype=x.dtype)
     return xp.vecdot(x, y)
 

@@ -31,12 +31,13 @@ from trisplit.certificates import kind_for
 from trisplit.checkpoint import Checkpoint, Json
 from trisplit.driver import LOOK_RATIO, NO_GUARANTEE, NOT_FINITE_AT_START, SAVE_SECONDS, Callback
 from trisplit.errors import InputError
+from trisplit.kernels.host_rows import is_double
 from trisplit.problem import Problem
 from trisplit.progress import Progress
 from trisplit.result import BatchResult, BatchTraceRow, Certificate, Status, Trace
 from trisplit.rows import Numbers, Rows
 from trisplit.snapshot import STATUSES, Finished, Snapshot
-from trisplit.steps import StepRule
+from trisplit.steps import Adaptive, StepRule
 from trisplit.theory import guarantees
 
 COMPACT_SHARE = 1 / 10  # of finished rows; taking rows out costs as much as an iteration or two
@@ -70,7 +71,8 @@ class BatchDriver:
         self.batch = tuple(self.x0.shape[: self.problem.batch_ndim])
         size = prod(self.batch)
         rows = Rows(self.problem, self.kind, tuple(self.x0.shape), np.arange(size), np.zeros(size, dtype=bool))
-        self.now = Snapshot(rows)
+        # The rule says which, not whether numba is there: a resumed run must round as the first one did.
+        self.now = Snapshot(replace(rows, in_one_pass=isinstance(self.rule, Adaptive) and is_double(self.x0)))
         self.next_look = 1
         self.verified = 0
         self.looking = 0.0

@@ -1,6 +1,5 @@
 """The problems of a batch that are in the arrays of an iteration, one row each, and how good their points are."""
 
-import sys
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,7 +29,7 @@ from trisplit.arrays import (
 )
 from trisplit.certificates import certify, objective, point, recompute
 from trisplit.errors import InputError
-from trisplit.kernels.host_rows import as_numbers, as_rows, is_double
+from trisplit.kernels.host_rows import as_numbers, as_rows
 from trisplit.kernels.measures import compiled_measures
 from trisplit.problem import Problem, is_indicator
 from trisplit.terms.checks import Shape
@@ -75,6 +74,7 @@ class Rows:
     best: State | None = None
     best_numbers: Numbers | None = None
     drawn: State | None = None
+    in_one_pass: bool = False  # measured by compiled loops, which round in another way
 
     @property
     def batch(self) -> Shape:
@@ -117,6 +117,7 @@ class Rows:
             best=taken(self.best),
             best_numbers=None if self.best_numbers is None else self.best_numbers.take(rows),
             drawn=taken(self.drawn),
+            in_one_pass=self.in_one_pass,
         )
 
     def taken(self, state: State, rows: np.ndarray) -> State:
@@ -181,7 +182,7 @@ class Rows:
             f_z, state = state.f_z, state._replace(f_z=None, memory=(), d=None)
             ones = lambda a: where_rows(finite, a, namespace(a).ones_like(a)) if self.has_rows(a) else a  # noqa: E731
             state = state.mapped(ones)._replace(f_z=f_z)
-        elif self.kind == "bound" and isinstance(problem, Problem) and is_double(state.z) and "numba" in sys.modules:
+        elif self.in_one_pass and self.kind == "bound" and isinstance(problem, Problem):
             numbers = self._measure_on_host(problem, state)
             if numbers is not None:
                 return numbers

@@ -1,5 +1,6 @@
 """A batch equals a loop over its members, to rounding: iterates, steps, certificates, statuses and counts."""
 
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -8,9 +9,11 @@ import pytest
 import trisplit as ts
 from tests.backends.problems import CASES
 from tests.batches.problems import Quadratics, Selectable, batch_of
-from trisplit import rows
 from trisplit.algorithms import host_batch, refused, tos
+from trisplit.algorithms.product import ProductProblem
 from trisplit.batch import BatchDriver
+from trisplit.rows import Rows
+from trisplit.steps import decisions
 from trisplit.terms import L1, Box, L2Ball
 
 BATCHES = {"one axis": (7,), "two axes": (2, 3)}
@@ -103,6 +106,43 @@ def test_on_the_host_iterates_are_those_of_the_plain_loop(monkeypatch, name, bat
     equal_to_rounding(on_host, islice(iterate(problem, x0, relax=relax), 12))
 
 
+@pytest.mark.parametrize("least", [2, 1000])
+@pytest.mark.parametrize("name", CASES)
+def test_a_step_that_rests_is_tested_where_its_move_surges(monkeypatch, name, least):
+    """Nothing is tested between two comparisons; here some moves look short, so that the next ones surge."""
+    terms, shape = CASES[name]
+    f, x0 = batch_of((40,), shape, "convex")
+    base = ts.Problem(f, terms, batch_ndim=1)
+    problem = base if len(base.terms) == 2 else ProductProblem(base)
+    start = x0 if problem is base else problem.start(x0)
+    *_, state = islice(ts.tos(problem, start), 6)
+    memory = state.memory
+    table = memory.table.copy()
+    table[:, [decisions.WAIT, decisions.REST, decisions.SPAN]] = 2.0
+    square = memory.square * np.where(np.arange(40) % 9 == 0, 1e-3, 1.0)
+    resting = state._replace(memory=memory._replace(table=table, square=square))
+    asked = base.counts.value
+    monkeypatch.setattr(host_batch, "MIN_ROWS", least)
+    on_host = next(ts.tos(problem, start, resume=resting))
+    assert base.counts.value > asked
+    monkeypatch.setattr(refused, "MIN_ROWS", least)
+    monkeypatch.setattr(tos, "is_double", lambda x: False)
+    plain = next(ts.tos(problem, start, resume=resting))
+    equal_to_rounding([on_host], [plain])
+    np.testing.assert_allclose(on_host.memory.table, plain.memory.table, rtol=1e-7)
+
+
+def test_equal_runs_are_equal_bit_by_bit_wherever_arrays_lie():
+    rng = np.random.default_rng(0)
+    f, x0 = batch_of((6,), (4,))
+    answers, kept = set(), []
+    for k in range(40):
+        kept.append(np.empty(int(rng.integers(1, 100 * k + 2))))
+        res = ts.minimize(f, 2 * x0, [Box(-1, 1), L2Ball(0.7)], batch_ndim=1, tol=0, max_iter=60)
+        answers.add(res.x.tobytes() + res.certificate.stationarity.tobytes())
+    assert len(answers) == 1
+
+
 class Own:
     """A set that measures no distances."""
 
@@ -114,19 +154,18 @@ class Own:
 
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("batch", BATCHES)
-@pytest.mark.parametrize("terms", [[Box(-1, 1), L2Ball(0.6)], [L2Ball(0.6), Box(-0.3, 0.5)], [Box(-1, 1), L1(0.2)]])
-def test_measures_of_one_pass_are_those_of_the_certificates(monkeypatch, terms, batch, own):
+@pytest.mark.parametrize("terms", [[Box(-1, 1), L2Ball(0.6)], [L2Ball(0.6), Box(-0.3, 0.5)]])
+def test_measures_of_one_pass_are_those_of_the_certificates(terms, batch, own):
     f, x0 = batch_of(BATCHES[batch], (4,))
     k = len(BATCHES[batch])
-    terms = [terms[0], Own(terms[1].batched(k))] if own and terms[1].indicator else terms
+    terms = [terms[0], Own(terms[1].batched(k))] if own else terms
     problem = ts.Problem(f, terms, batch_ndim=k)
     size = int(np.prod(BATCHES[batch]))
-    looked_at = rows.Rows(problem, "bound", x0.shape, np.arange(size), np.zeros(size, dtype=bool))
+    plain = Rows(problem, "bound", x0.shape, np.arange(size), np.zeros(size, dtype=bool))
+    looked_at = replace(plain, in_one_pass=True)
     for state in islice(ts.tos(problem, x0), 8):
-        measured = looked_at.measure(state)
-        with monkeypatch.context() as patched:
-            patched.setattr(rows, "is_double", lambda x: False)
-            certified = looked_at.measure(state)
+        measured, certified = looked_at.measure(state), plain.measure(state)
+        assert looked_at._measure_on_host(problem, state) is not None
         for ours, theirs in zip(measured, certified, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
         broken = state._replace(u=np.where(np.arange(size).reshape(*BATCHES[batch], 1) == 2, np.nan, state.u))

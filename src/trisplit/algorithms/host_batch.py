@@ -11,8 +11,8 @@ import numpy as np
 from trisplit.algorithms.forward import compiled_loops
 from trisplit.algorithms.refused import MAX_SHARE, MIN_ROWS
 from trisplit.algorithms.state import State
-from trisplit.arrays import Array, put_rows, take_rows
-from trisplit.kernels.host_rows import as_numbers, as_rows, dots_of_rows
+from trisplit.arrays import Array, per_problem_dot, put_rows, take_rows
+from trisplit.kernels.host_rows import as_numbers, as_rows
 from trisplit.steps.adaptive_batch import BatchAdaptive, BatchMemory
 from trisplit.steps.decisions import REST, WIDTH
 from trisplit.steps.row_loops import REFUSED, compiled_rows
@@ -78,20 +78,20 @@ def settle(f: "Function", h: "CountedTerm", half: Half, batch: tuple[int, ...]) 
     z_rows, u_rows, d_rows = as_rows(z, n), as_rows(u, n), as_rows(d, n)
     while True:
         forward = np.empty(z.shape)
-        arrays, steps = (as_rows(y, n), z_rows, u_rows), trial.reshape(n)
+        arrays, steps = (as_rows(y, n), z_rows, u_rows), as_numbers(trial)
         if trial is gamma:
             compiled_loops().reflect_rows(*arrays, steps, as_rows(forward, n))
         else:
             y = np.empty(z.shape)
             compiled_loops().scale_and_reflect_rows(
-                *arrays, gamma.reshape(n), steps, as_rows(y, n), as_rows(forward, n)
+                *arrays, as_numbers(gamma), steps, as_rows(y, n), as_rows(forward, n)
             )
             gamma = trial
         x = h.prox(forward, gamma)  # [YMS21] Alg. 1, line 3  # pyright: ignore[reportArgumentType]
         seen = f_z_rows = f_x_rows = square  # where it is not asked, or is the same
         if f_z is not None:
             f_z_rows, f_x_rows = as_numbers(f_z), as_numbers(f.value(x))  # pyright: ignore[reportArgumentType]
-            seen = square if f.sees_all else _seen_squares(f, x - z, n)
+            seen = square if f.sees_all else _squares(f.seen_part(x - z), len(batch))
         refused = compiled_rows().judge_rows(
             table, square, seen, before, d_rows, as_rows(x, n), z_rows, u_rows, f_z_rows, f_x_rows, f_z is not None
         )
@@ -141,7 +141,5 @@ def few_refused(
     return None if own_f is None or own_h is None else Few(refused, own_f, own_h, len(batch))
 
 
-def _seen_squares(f: "Function", d: Array, n: int) -> np.ndarray:
-    """Return the squared length of what f sees of d, for each problem."""
-    part = as_rows(f.seen_part(d), n)
-    return dots_of_rows(part, part)
+def _squares(d: Array, batch_ndim: int) -> np.ndarray:
+    return as_numbers(per_problem_dot(d, d, batch_ndim))

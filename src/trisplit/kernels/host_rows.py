@@ -1,8 +1,5 @@
 """NumPy's arrays in the form in which compiled loops over the problems of a batch take them."""
 
-from collections.abc import Callable
-from functools import cache
-
 import numpy as np
 
 from trisplit.arrays import Array
@@ -30,27 +27,3 @@ def as_numbers(x: Array) -> np.ndarray:
     if not (x.flags.carray and x.dtype is DOUBLE):
         x = np.array(x, dtype=DOUBLE, order="C")
     return x if x.ndim == 1 else x.reshape(-1)
-
-
-def dot_rows(x: np.ndarray, y: np.ndarray, dots: np.ndarray) -> None:
-    """Write the inner product of each row of x with that of y."""
-    for i in range(x.shape[0]):
-        dot = 0.0
-        for j in range(x.shape[1]):
-            dot += x[i, j] * y[i, j]
-        dots[i] = dot
-
-
-@cache
-def compiled_dots() -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
-    """Return `dot_rows`, compiled."""
-    from trisplit.kernels import compiled
-
-    return compiled("void(f8[:,::1],f8[:,::1],f8[::1])", fast=True)(dot_rows)
-
-
-def dots_of_rows(x: Array, y: Array) -> np.ndarray:
-    """Return the inner product of each row of two arrays of double precision."""
-    dots = np.empty(len(x))
-    compiled_dots()(as_rows(x, len(x)), as_rows(y, len(x)), dots)
-    return dots

@@ -92,7 +92,7 @@ class Adaptive:
     Parameters
     ----------
     change : float
-        The first change of log(gamma); after k reversals it is change / (1 + k).
+        The first change of log(gamma); each reversal makes the next ones smaller.
     dominance : float
         gamma shrinks if the dual move is this many times the primal move.
     patience : int
@@ -126,12 +126,11 @@ class Adaptive:
     def batched(self, batch_ndim: int) -> "BatchAdaptive":
         """Return the rule that adapts a step for each problem of a batch."""
         from trisplit.algorithms.forward import compiled_loops
-        from trisplit.kernels.host_rows import compiled_dots
         from trisplit.kernels.measures import compiled_measures
         from trisplit.steps.adaptive_batch import BatchAdaptive
         from trisplit.steps.row_loops import compiled_rows
 
-        for loops in (compiled_rows, compiled_loops, compiled_dots, compiled_measures):
+        for loops in (compiled_rows, compiled_loops, compiled_measures):
             loops()  # now, not in the midst of an iteration
         return BatchAdaptive(self, batch_ndim)
 

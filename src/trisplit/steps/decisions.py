@@ -45,7 +45,7 @@ def change(
 ) -> tuple[float, tuple[float, ...]]:
     """Return the gamma to try and the numbers of the memory, given the lengths of the last moves.
 
-    While `wait` is not 0 the primal and the dual move are not looked at.
+    While `wait` is above 0 the primal and the dual move are not looked at.
     """
     balanced, period = wait <= 0.0, 1.0 if wait < 0.0 else PERIOD
     if balanced:

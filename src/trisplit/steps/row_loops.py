@@ -29,14 +29,21 @@ def move_dots(z: np.ndarray, z_old: np.ndarray, d: np.ndarray, i: int) -> tuple[
     return square, both
 
 
-def write_d(x: np.ndarray, z: np.ndarray, u: np.ndarray, d: np.ndarray, i: int) -> tuple[float, float]:
-    """Write d = x - z in row i, and return ||d||^2 and <u, d>."""
+def write_d(x: np.ndarray, z: np.ndarray, d: np.ndarray, i: int) -> None:
+    """Write d = x - z in row i."""
+    for j in range(d.shape[1]):
+        d[i, j] = x[i, j] - z[i, j]
+
+
+def row_dots(d: np.ndarray, u: np.ndarray, i: int) -> tuple[float, float]:
+    """Return ||d||^2 and <u, d> of row i.
+
+    A loop that writes, too, would be summed in an order that depends on where the arrays lie.
+    """
     square = slope = 0.0
     for j in range(d.shape[1]):
-        own = x[i, j] - z[i, j]
-        d[i, j] = own
-        square += own * own
-        slope += u[i, j] * own
+        square += d[i, j] * d[i, j]
+        slope += u[i, j] * d[i, j]
     return square, slope
 
 
@@ -180,7 +187,8 @@ def judge_rows(
     """
     refused, again = 0, any_refused(table)
     for i in range(table.shape[0]):
-        square[i], slope = write_d(x, z, u, d, i)
+        write_d(x, z, d, i)
+        square[i], slope = row_dots(d, u, i)
         if (again and table[i, REST] != REFUSED) or rests(table, i, square[i], before[i]):
             continue
         if not valued:
@@ -221,8 +229,8 @@ def compiled_rows() -> Compiled:
         )(propose_rows),
         compiled(
             f"i8({table},{vector},{vector},{vector},{arrays},{vector},{vector},b1)",
-            calls=judging,
-            sums=(write_d,),
+            calls=(write_d, *judging),
+            sums=(row_dots,),
             inline=True,
         )(judge_rows),
     )
