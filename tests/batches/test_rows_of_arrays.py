@@ -77,9 +77,9 @@ class Quartic:
 def test_a_refused_step_changes_neither_the_start_nor_what_a_term_returns(monkeypatch):
     rng, seen, settled = np.random.default_rng(0), [], Few.settled
 
-    def noted(self, half, found):
+    def noted(self, half, *args):
         seen.append(half.y is x0)
-        return settled(self, half, found)
+        return settled(self, half, *args)
 
     monkeypatch.setattr(Few, "settled", noted)
     x0, returned = rng.uniform(2.0, 3.0, (800, 3)), []

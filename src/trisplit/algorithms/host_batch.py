@@ -41,6 +41,7 @@ class Settled(NamedTuple):
     y: Array
     gamma: Array
     d: Array
+    next_y: Array
     square: np.ndarray  # ||d||^2
 
 
@@ -66,16 +67,16 @@ def iterate_on_host(
         f_z, u = f.unread_value_and_grad(z) if valued else (None, f.grad(z))
     table = memory.table.reshape(-1, WIDTH)
     half = Half(z, f_z if memory.tests else None, u, y, gamma, trial, memory.square.reshape(-1), table)  # pyright: ignore
-    x, y, gamma, d, square = settle(f, h, half, memory.square.shape)
+    x, y, gamma, d, next_y, square = settle(f, h, half, memory.square.shape, relax)
     memory = BatchMemory(z, d, square.reshape(memory.square.shape), memory.table, memory.tests)
-    return State(t, z, x, y, u, gamma, f_z, memory, d), y + (d if relax == 1.0 else relax * d), memory  # pyright: ignore
+    return State(t, z, x, y, u, gamma, f_z, memory, d), next_y, memory  # pyright: ignore[reportArgumentType]
 
 
-def settle(f: "Function", h: "CountedTerm", half: Half, batch: tuple[int, ...]) -> Settled:
+def settle(f: "Function", h: "CountedTerm", half: Half, batch: tuple[int, ...], relax: float) -> Settled:
     """Try steps until that of each problem is accepted."""
     z, f_z, u, y, gamma, trial, before, table = half
-    n, d, square = len(table), np.empty(z.shape), np.empty(len(table))
-    z_rows, u_rows, d_rows = as_rows(z, n), as_rows(u, n), as_rows(d, n)
+    n, d, next_y, square = len(table), np.empty(z.shape), np.empty(z.shape), np.empty(len(table))
+    z_rows, u_rows, moves = as_rows(z, n), as_rows(u, n), (as_rows(d, n), as_rows(next_y, n))
     while True:
         forward = np.empty(z.shape)
         arrays, steps = (as_rows(y, n), z_rows, u_rows), as_numbers(trial)
@@ -92,14 +93,14 @@ def settle(f: "Function", h: "CountedTerm", half: Half, batch: tuple[int, ...]) 
         if f_z is not None:
             f_z_rows, f_x_rows = as_numbers(f_z), as_numbers(f.value(x))  # pyright: ignore[reportArgumentType]
             seen = square if f.sees_all else _squares(f.seen_part(x - z), len(batch))
-        refused = compiled_rows().judge_rows(
-            table, square, seen, before, d_rows, as_rows(x, n), z_rows, u_rows, f_z_rows, f_x_rows, f_z is not None
-        )
-        if not refused:
-            return Settled(x, y, gamma, d, square)
+        arrays = as_rows(x, n), z_rows, as_rows(y, n), u_rows
+        if not compiled_rows().judge_rows(
+            table, square, seen, before, *moves, *arrays, f_z_rows, f_x_rows, relax, f_z is not None
+        ):
+            return Settled(x, y, gamma, d, next_y, square)
         few = few_refused(f, h, table, z.shape, batch) if n >= MIN_ROWS else None
         if few is not None:  # the others need no further trial
-            return few.settled(half._replace(f_z=f_z), Settled(x, y, gamma, d, square))
+            return few.settled(half._replace(f_z=f_z), Settled(x, y, gamma, d, next_y, square), relax)
         trial = table[:, 0].copy().reshape(gamma.shape)
         f_z = f.value(z) if f_z is None else f_z
 
@@ -112,7 +113,7 @@ class Few(NamedTuple):
     h: "CountedTerm"
     batch_ndim: int  # of the whole
 
-    def settled(self, half: Half, found: Settled) -> Settled:
+    def settled(self, half: Half, found: Settled, relax: float) -> Settled:
         """Try steps of these problems until they are accepted, and return what becomes of what was found for all."""
         rows, k = self.rows, self.batch_ndim
         z, u, y, gamma = (take_rows(a, rows, k) for a in (half.z, half.u, found.y, found.gamma))
@@ -120,12 +121,12 @@ class Few(NamedTuple):
         table = half.table[rows]
         trial = table[:, 0].copy().reshape(gamma.shape)
         own = Half(z, f_z, u, y, gamma, trial, half.before[rows], table)  # pyright: ignore[reportArgumentType]
-        settled = settle(self.f, self.h, own, (len(rows),))
+        settled = settle(self.f, self.h, own, (len(rows),), relax)
         half.table[rows] = table
         found.square[rows] = settled.square
-        # Nobody else has d, nor y if it was made in this iteration; x may be the term's own.
-        ours = False, found.y is not half.y, False, True
-        new = (put_rows(a, rows, b, k, own=c) for a, b, c in zip(found[:4], settled[:4], ours, strict=True))
+        # Nobody else has d and the next y, nor y if it was made in this iteration; x may be the term's own.
+        ours = False, found.y is not half.y, False, True, True
+        new = (put_rows(a, rows, b, k, own=c) for a, b, c in zip(found[:5], settled[:5], ours, strict=True))
         return Settled(*new, found.square)  # pyright: ignore[reportCallIssue]
 
 

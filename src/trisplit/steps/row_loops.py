@@ -29,10 +29,14 @@ def move_dots(z: np.ndarray, z_old: np.ndarray, d: np.ndarray, i: int) -> tuple[
     return square, both
 
 
-def write_d(x: np.ndarray, z: np.ndarray, d: np.ndarray, i: int) -> None:
-    """Write d = x - z in row i."""
+def write_moves(
+    x: np.ndarray, z: np.ndarray, y: np.ndarray, relax: float, d: np.ndarray, next_y: np.ndarray, i: int
+) -> None:
+    """Write d = x - z and y + relax d in row i."""
     for j in range(d.shape[1]):
-        d[i, j] = x[i, j] - z[i, j]
+        own = x[i, j] - z[i, j]
+        d[i, j] = own
+        next_y[i, j] = y[i, j] + relax * own
 
 
 def row_dots(d: np.ndarray, u: np.ndarray, i: int) -> tuple[float, float]:
@@ -173,21 +177,24 @@ def judge_rows(
     seen: np.ndarray,
     before: np.ndarray,
     d: np.ndarray,
+    next_y: np.ndarray,
     x: np.ndarray,
     z: np.ndarray,
+    y: np.ndarray,
     u: np.ndarray,
     f_z: np.ndarray,
     f_x: np.ndarray,
+    relax: float,
     valued: bool,
 ) -> int:
-    """Write d and ||d||^2 of all rows, change the table as `verdict_rows` does; return the number of refused steps.
+    """Write d, ||d||^2 and the next y of all rows, change the table as `verdict_rows` does; count the refused steps.
 
     `seen` holds the squared length of what f sees of d, and may be `square` itself; `before` is ||d||^2 an iteration
     earlier. Where f(z) and f(x) are not known, not `valued`, steps to be tested after all count as refused.
     """
     refused, again = 0, any_refused(table)
     for i in range(table.shape[0]):
-        write_d(x, z, d, i)
+        write_moves(x, z, y, relax, d, next_y, i)
         square[i], slope = row_dots(d, u, i)
         if (again and table[i, REST] != REFUSED) or rests(table, i, square[i], before[i]):
             continue
@@ -228,8 +235,8 @@ def compiled_rows() -> Compiled:
             inline=True,
         )(propose_rows),
         compiled(
-            f"i8({table},{vector},{vector},{vector},{arrays},{vector},{vector},b1)",
-            calls=(write_d, *judging),
+            f"i8({table},{vector},{vector},{vector},{arrays},{table},{table},{vector},{vector},f8,b1)",
+            calls=(write_moves, *judging),
             sums=(row_dots,),
             inline=True,
         )(judge_rows),
