@@ -258,3 +258,26 @@ def test_a_smoothness_constant_of_another_shape_is_refused():
     f, x0 = batch_of((3,), (4,), cls=Declared)
     with pytest.raises(ts.InputError, match=r"`f.lipschitz` must be one number, .* shape \(5,\)"):
         ts.minimize(f, x0, [Box(-1, 1), L2Ball(0.9)], batch_ndim=1, step="theory")
+
+
+def test_parts_may_compute_in_single_precision():
+    """The bare iteration takes what they return as it is."""
+
+    class Clipped:
+        indicator = convex = True
+
+        def value(self, x):
+            return np.zeros(x.shape[:1])
+
+        def prox(self, x, gamma):
+            return np.clip(x, -1, 1).astype(np.float32)
+
+    def f(x):
+        x = x.astype(np.float32)
+        return ((x - 0.3) ** 2).sum(-1) / 2, x - np.float32(0.3)
+
+    problem = ts.Problem(f, [Clipped(), ts.terms.L2Ball(0.7)], batch_ndim=1)
+    states = ts.tos(problem, np.random.default_rng(0).standard_normal((20, 4)))
+    for _ in range(60):
+        state = next(states)
+    np.testing.assert_allclose(state.z, 0.3, atol=1e-4)

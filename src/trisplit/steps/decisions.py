@@ -111,9 +111,8 @@ def verdict(
     That is `passed`, for how many iterations the test may rest, and `blind`. `square` is ||d||^2, `seen_square` that of
     the part which f sees, and `slope` is <grad f(z), d>.
     """
-    rest = (
-        max(wait, 0.0) if span == 0.0 else wait + PERIOD
-    )  # until moves are compared, the next time or the one after it
+    # Until moves are compared the next time, or the time after it.
+    rest = max(wait, 0.0) if span == 0.0 else wait + PERIOD
     if not (isfinite(f_z) and square / (2.0 * gamma) > 20.0 * tiny * abs(f_z)):  # not `testable`
         return 1.0, 0.0, rest, blind
     # x lies in dom h, where f need not be defined; with sets it stays there however short the step is.
