@@ -85,7 +85,7 @@ class Function:
         self.number = float if batch_ndim == 0 else lambda value: value
         self.dtype: object = None
         # Which of the forms f has is settled here, once: a look-up in every call would cost as much as a small f.
-        if isinstance(source, Smooth):
+        if has_methods(source, "value", "grad"):
             self._value, self._grad = source.value, source.grad
             self._both: ValueAndGrad = getattr(source, "value_and_grad", lambda x: (source.value(x), source.grad(x)))
         elif callable(source):
@@ -195,6 +195,11 @@ class CountedTerm:
         """Return the term for some problems of a batch of that shape, None if it cannot select them."""
         own = select(self.source, members, shape)
         return None if own is None else CountedTerm(own, self.counts, self.maps)
+
+
+def has_methods(part: object, *names: str) -> bool:
+    """Say whether a part has these methods; `isinstance` with a protocol takes as long as an iteration."""
+    return all(callable(getattr(part, name, None)) for name in names)
 
 
 def batched(part: Part, batch_ndim: int) -> Part:

@@ -15,7 +15,18 @@ import numpy as np
 
 from trisplit.arrays import Array, all_finite, finite_or, kind_of, misfits, namespace, smaller
 from trisplit.errors import InputError
-from trisplit.parts import CountedTerm, Counts, Function, Smooth, Term, Uncounted, ValueAndGrad, batched, select
+from trisplit.parts import (
+    CountedTerm,
+    Counts,
+    Function,
+    Smooth,
+    Term,
+    Uncounted,
+    ValueAndGrad,
+    batched,
+    has_methods,
+    select,
+)
 from trisplit.terms import JointOracle, Zero, find_joint_oracle
 from trisplit.terms.checks import Shape
 
@@ -89,7 +100,7 @@ class Problem:
         for i, term in enumerate(listed):
             if isinstance(term, type):
                 raise InputError(f"`terms[{i}]` is the class {term.__name__}; create it: `{term.__name__}(...)`")
-            if not isinstance(term, Term):
+            if not has_methods(term, "value", "prox"):
                 raise InputError(f"`terms[{i}]` needs `value(x)` and `prox(x, gamma)`, got {type(term).__name__}")
         listed = (*listed, Zero()) if len(listed) == 1 else listed
         object.__setattr__(self, "terms", tuple(batched(term, batch_ndim) for term in listed))

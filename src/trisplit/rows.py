@@ -89,8 +89,16 @@ class Rows:
             rows = mask.reshape(self.batch)
             if not unchanged(gamma, old.gamma):
                 gamma = where_rows(rows, self.steps(new), self.steps(old))  # pyright: ignore[reportArgumentType]
-            t, y = np.where(mask, t, old.t), where_rows(rows, y, old.y)
+            t, y = np.where(mask, t, old.t), self.chosen(rows, y, old.y)
         return State(t, None, None, y, None, gamma)  # pyright: ignore[reportArgumentType]
+
+    def chosen(self, mask: np.ndarray, x: Array, y: Array) -> Array:
+        """Return `where_rows`."""
+        if not self.in_one_pass:
+            return where_rows(mask, x, y)
+        n, chosen = len(self.members), np.empty(x.shape)
+        compiled_measures().choose_rows(mask.reshape(n), as_rows(x, n), as_rows(y, n), chosen.reshape(n, -1))
+        return chosen
 
     def points(self, state: State, rows: np.ndarray) -> Array:
         """Return the points that a state stands for, of some rows, in a batch of one axis."""
@@ -174,6 +182,10 @@ class Rows:
 
     def _measure(self, state: State) -> Numbers:
         problem, k = self.problem, self.problem.batch_ndim
+        if self.in_one_pass and self.kind == "bound" and isinstance(problem, Problem) and is_indicator(problem.h):
+            numbers = self._measure_on_host(problem, state)
+            if numbers is not None:
+                return numbers
         finite = np.ones(self.batch, dtype=bool)
         for array in (state.z, state.x, state.u):
             if not all_finite(array):
@@ -182,10 +194,6 @@ class Rows:
             f_z, state = state.f_z, state._replace(f_z=None, memory=(), d=None)
             ones = lambda a: where_rows(finite, a, namespace(a).ones_like(a)) if self.has_rows(a) else a  # noqa: E731
             state = state.mapped(ones)._replace(f_z=f_z)
-        elif self.in_one_pass and self.kind == "bound" and isinstance(problem, Problem):
-            numbers = self._measure_on_host(problem, state)
-            if numbers is not None:
-                return numbers
         fun, z = objective(problem, state), point(problem, state)
         certificate = certify(problem, state, self.kind)
         columns = fun, certificate.stationarity, certificate.infeasibility, norm(z, k)
@@ -197,15 +205,15 @@ class Rows:
         return Numbers(np.where(finite, fun, np.nan), stationarity, infeasibility, error, finite)
 
     def _measure_on_host(self, problem: Problem, state: State) -> Numbers | None:
-        """Return what `_measure` does, None where h is not a set or a number is not finite."""
-        if not is_indicator(problem.h):
-            return None
+        """Return what `_measure` does where h is a set, None where a number is not finite."""
         n, d, distance = len(self.members), state.move, getattr(problem.h, "distance", None)
+        if not all_finite(d):  # some oracles refuse NaN; in u, the loop finds it
+            return None
         fun = _numbers(objective(problem, state))  # pyright: ignore[reportArgumentType]
         away = np.empty(0) if distance is None else distance(state.z)
         columns = (as_numbers(column) for column in (self.steps(state), problem.support(d), fun, away))  # pyright: ignore
         arrays, measured = (as_rows(array, n) for array in (d, state.y, state.u, state.z)), np.empty((3, n))
-        if not compiled_measures()(*arrays, *columns, measured):
+        if not compiled_measures().measure_rows(*arrays, *columns, measured):
             return None
         stationarity, infeasibility, error = measured
         return Numbers(fun, stationarity, infeasibility, error, np.ones(n, dtype=bool))

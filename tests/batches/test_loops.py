@@ -48,14 +48,17 @@ def test_the_loops_over_arrays_are_the_plain_ones_and_those_over_lengths():
     found = []
     for own in (loops, row_loops):
         table, squares, moved, following = np.empty_like(before), np.empty(300), *np.empty((2, 300, 7))
-        counts = own.propose_rows(before, table, z, z_old, d, y, square, 1.5, 0.5, 4.0)
+        steps, rows = np.empty(300), np.empty(300, dtype=np.int64)
+        counts = own.propose_rows(before, table, z, z_old, d, y, square, steps, 1.5, 0.5, 4.0)
         proposed = table.copy()
+        assert np.array_equal(steps, proposed[:, 0])
         arrays = squares, squares, earlier, moved, following
-        refused = own.judge_rows(table, *arrays, x, z, y, u, f_z, f_x, 1.5, True)
+        refused = own.judge_rows(table, *arrays, x, z, y, u, f_z, f_x, rows, 1.5, True, False)
+        assert np.array_equal(rows[:refused], np.flatnonzero(table[:, decisions.REST] == row_loops.REFUSED))
         np.testing.assert_allclose(following, y + 1.5 * d, rtol=1e-13)
         assert 0 < refused < 300
         # Only those that were refused.
-        again = own.judge_rows(table, *arrays, z + 0.1 * d, z, y, u, f_z, f_x, 1.5, True)
+        again = own.judge_rows(table, *arrays, z + 0.1 * d, z, y, u, f_z, f_x, rows, 1.5, True, True)
         assert 0 < again <= refused
         found.append((*counts, refused, again, proposed, table, squares, moved))
     for compiled, plain in zip(*found, strict=True):
@@ -103,8 +106,9 @@ def test_a_step_that_rests_is_tested_where_its_move_surges():
     x[1:] *= decisions.SURGE**0.5
     table, square, d = np.ones((3, decisions.WIDTH)), np.empty(3), np.empty((3, 2))
     table[:, decisions.REST] = 2.0
-    loops = row_loops.compiled_rows()
-    assert loops.judge_rows(table, square, square, np.ones(3), d, z + 0, x, z, z, z, square, square, 1.0, False) == 1
+    values, rows = (square, np.ones(3), d, z + 0, x, z, z, z, square, square), np.empty(3, dtype=np.int64)
+    assert row_loops.compiled_rows().judge_rows(table, square, *values, rows, 1.0, False, False) == 1
+    assert rows[0] == 2
     assert table[:, decisions.REST].tolist() == [1.0, 1.0, row_loops.REFUSED]
     assert (table[:, 0] == 1.0).all()
     assert np.array_equal(d, x - z)

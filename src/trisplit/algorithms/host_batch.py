@@ -4,6 +4,7 @@ Between the calls of f and the terms there are three loops over the problems, co
 memory. Where only some steps are refused, only their problems are tried again.
 """
 
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,8 +15,8 @@ from trisplit.algorithms.state import State
 from trisplit.arrays import Array, per_problem_dot, put_rows, take_rows
 from trisplit.kernels.host_rows import as_numbers, as_rows
 from trisplit.steps.adaptive_batch import BatchAdaptive, BatchMemory
-from trisplit.steps.decisions import REST, WIDTH
-from trisplit.steps.row_loops import REFUSED, compiled_rows
+from trisplit.steps.decisions import WIDTH
+from trisplit.steps.row_loops import compiled_rows
 
 if TYPE_CHECKING:
     from trisplit.parts import CountedTerm, Function
@@ -75,33 +76,33 @@ def iterate_on_host(
 def settle(f: "Function", h: "CountedTerm", half: Half, batch: tuple[int, ...], relax: float) -> Settled:
     """Try steps until that of each problem is accepted."""
     z, f_z, u, y, gamma, trial, before, table = half
-    n, d, next_y, square = len(table), np.empty(z.shape), np.empty(z.shape), np.empty(len(table))
-    z_rows, u_rows, moves = as_rows(z, n), as_rows(u, n), (as_rows(d, n), as_rows(next_y, n))
+    n, shape, loops = len(table), z.shape, compiled_loops()
+    z_rows, u_rows, y_rows, again = as_rows(z, n), as_rows(u, n), as_rows(y, n), False
+    rows = z_rows.shape
+    d, next_y, square, refused = np.empty(rows), np.empty(rows), np.empty(n), np.empty(n, dtype=np.int64)
     while True:
-        forward = np.empty(z.shape)
-        arrays, steps = (as_rows(y, n), z_rows, u_rows), as_numbers(trial)
+        forward, steps = np.empty(rows), as_numbers(trial)
         if trial is gamma:
-            compiled_loops().reflect_rows(*arrays, steps, as_rows(forward, n))
+            loops.reflect_rows(y_rows, z_rows, u_rows, steps, forward)
         else:
-            y = np.empty(z.shape)
-            compiled_loops().scale_and_reflect_rows(
-                *arrays, as_numbers(gamma), steps, as_rows(y, n), as_rows(forward, n)
-            )
-            gamma = trial
-        x = h.prox(forward, gamma)  # [YMS21] Alg. 1, line 3  # pyright: ignore[reportArgumentType]
+            scaled = np.empty(rows)
+            loops.scale_and_reflect_rows(y_rows, z_rows, u_rows, as_numbers(gamma), steps, scaled, forward)
+            y_rows, gamma = scaled, trial
+            y = scaled.reshape(shape)
+        x = h.prox(forward.reshape(shape), gamma)  # [YMS21] Alg. 1, line 3  # pyright: ignore[reportArgumentType]
         seen = f_z_rows = f_x_rows = square  # where it is not asked, or is the same
         if f_z is not None:
             f_z_rows, f_x_rows = as_numbers(f_z), as_numbers(f.value(x))  # pyright: ignore[reportArgumentType]
             seen = square if f.sees_all else _squares(f.seen_part(x - z), len(batch))
-        arrays = as_rows(x, n), z_rows, as_rows(y, n), u_rows
-        if not compiled_rows().judge_rows(
-            table, square, seen, before, *moves, *arrays, f_z_rows, f_x_rows, relax, f_z is not None
-        ):
-            return Settled(x, y, gamma, d, next_y, square)
-        few = few_refused(f, h, table, z.shape, batch) if n >= MIN_ROWS else None
+        values = seen, before, d, next_y, as_rows(x, n), z_rows, y_rows, u_rows, f_z_rows, f_x_rows
+        count = compiled_rows().judge_rows(table, square, *values, refused, relax, f_z is not None, again)
+        if not count:
+            return Settled(x, y, gamma, d.reshape(shape), next_y.reshape(shape), square)
+        few = few_refused(f, h, refused[:count], shape, batch)
         if few is not None:  # the others need no further trial
-            return few.settled(half._replace(f_z=f_z), Settled(x, y, gamma, d, next_y, square), relax)
-        trial = table[:, 0].copy().reshape(gamma.shape)
+            found = Settled(x, y, gamma, d.reshape(shape), next_y.reshape(shape), square)
+            return few.settled(half._replace(f_z=f_z), found, relax)
+        trial, again = table[:, 0].copy().reshape(gamma.shape), True
         f_z = f.value(z) if f_z is None else f_z
 
 
@@ -131,11 +132,11 @@ class Few(NamedTuple):
 
 
 def few_refused(
-    f: "Function", h: "CountedTerm", table: np.ndarray, shape: tuple[int, ...], batch: tuple[int, ...]
+    f: "Function", h: "CountedTerm", refused: np.ndarray, shape: tuple[int, ...], batch: tuple[int, ...]
 ) -> Few | None:
     """Return the problems whose step was refused, None if they are many or f or h cannot select them."""
-    refused = np.flatnonzero(table[:, REST] == REFUSED)
-    if len(refused) > MAX_SHARE * len(table):
+    n = prod(batch)
+    if n < MIN_ROWS or len(refused) > MAX_SHARE * n:
         return None
     members = (refused,) if len(batch) == 1 else np.unravel_index(refused, batch)
     own_f, own_h = f.select(members), h.select(members, shape)

@@ -1,8 +1,12 @@
-"""How good the points of a batch on the host are, by the bound of `trisplit.certificates`, in one pass over memory."""
+"""How good the points of a batch on the host are, by the bound of `trisplit.certificates`, in one pass over memory.
+
+Also the choice between two points for each problem.
+"""
 
 from collections.abc import Callable
 from functools import cache
 from math import isfinite, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,11 +53,32 @@ def measure_rows(
     return finite
 
 
+def choose_rows(mask: np.ndarray, new: np.ndarray, old: np.ndarray, chosen: np.ndarray) -> None:
+    """Write the rows of `new` where the mask holds, else those of `old`."""
+    for i in range(chosen.shape[0]):
+        if mask[i]:
+            for j in range(chosen.shape[1]):
+                chosen[i, j] = new[i, j]
+        else:
+            for j in range(chosen.shape[1]):
+                chosen[i, j] = old[i, j]
+
+
+class Measures(NamedTuple):
+    """The loops, compiled."""
+
+    measure_rows: Callable[..., bool]
+    choose_rows: Callable[..., None]
+
+
 @cache
-def compiled_measures() -> Callable[..., bool]:
-    """Return `measure_rows`, compiled."""
+def compiled_measures() -> Measures:
+    """Return the loops, compiled."""
     from trisplit.kernels import compiled
 
     table, vector = "f8[:,::1]", "f8[::1]"
     signature = f"b1({','.join([table] * 4)},{','.join([vector] * 4)},{table})"
-    return compiled(signature, sums=(row_products,), inline=True)(measure_rows)
+    return Measures(
+        compiled(signature, sums=(row_products,), inline=True)(measure_rows),
+        compiled(f"void(b1[::1],{table},{table},{table})")(choose_rows),
+    )

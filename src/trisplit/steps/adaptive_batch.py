@@ -22,7 +22,7 @@ from trisplit.arrays import (
     take_rows,
     to_host,
 )
-from trisplit.kernels.host_rows import as_numbers, as_rows, is_double
+from trisplit.kernels.host_rows import as_rows, is_double
 from trisplit.steps.adaptive import probe_distance
 from trisplit.steps.decisions import REST, SURGE, WIDTH
 from trisplit.steps.row_loops import REFUSED, compiled_rows
@@ -110,14 +110,19 @@ class BatchAdaptive:
 
     def _propose_on_host(self, memory: BatchMemory, z: Array, y: Array, gamma: Array) -> tuple[Array, BatchMemory]:
         z_old, d, square, before, _ = memory
-        n, rule, table = square.size, self.rule, np.empty(before.shape)
+        n, rule, table, steps = square.size, self.rule, np.empty(before.shape), np.empty(gamma.shape)
         arrays = as_rows(z, n), as_rows(z_old, n), as_rows(d, n), as_rows(y, n)  # pyright: ignore[reportArgumentType]
-        numbers = rule.relax, rule.change, rule.dominance
         tests, changed = compiled_rows().propose_rows(
-            before.reshape(n, WIDTH), table.reshape(n, WIDTH), *arrays, as_numbers(square), *numbers
+            before.reshape(n, WIDTH),
+            table.reshape(n, WIDTH),
+            *arrays,
+            square.reshape(n),
+            steps.reshape(n),
+            rule.relax,
+            rule.change,
+            rule.dominance,
         )
-        memory = BatchMemory(z_old, d, square, table, tests)
-        return table[..., 0].copy().reshape(gamma.shape) if changed else gamma, memory
+        return steps if changed else gamma, BatchMemory(z_old, d, square, table, tests)
 
     def judge(self, memory: BatchMemory, state: "State", f: "Function") -> tuple[Array, BatchMemory]:
         """Judge all steps; the table of `memory`, which `propose` made for this iteration, is changed."""

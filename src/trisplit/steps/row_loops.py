@@ -151,11 +151,12 @@ def propose_rows(
     d: np.ndarray,
     y: np.ndarray,
     square: np.ndarray,
+    steps: np.ndarray,
     relax: float,
     first: float,
     dominance: float,
 ) -> tuple[int, int]:
-    """Write the table after `change`; return how many steps in it are to be tested and how many are new."""
+    """Write the table after `change` and its steps; return how many of them are to be tested and how many are new."""
     tests = changed = 0
     for i in range(table.shape[0]):
         waits, z_square, both = before[i, WAIT] > 0.0, 0.0, 0.0
@@ -166,8 +167,9 @@ def propose_rows(
         if not move > 10.0 * before[i, 2] * size:  # perhaps only because the bound is loose
             size = row_size(z, y, i)
         change_row(before, table, i, size, primal, dual, move, first, dominance)
+        steps[i] = table[i, 0]
         tests += table[i, REST] == 0.0
-        changed += table[i, 0] != before[i, 0]
+        changed += steps[i] != before[i, 0]
     return tests, changed
 
 
@@ -184,15 +186,17 @@ def judge_rows(
     u: np.ndarray,
     f_z: np.ndarray,
     f_x: np.ndarray,
+    refused: np.ndarray,
     relax: float,
     valued: bool,
+    again: bool,
 ) -> int:
     """Write d, ||d||^2 and the next y of all rows, change the table as `verdict_rows` does; count the refused steps.
 
-    `seen` holds the squared length of what f sees of d, and may be `square` itself; `before` is ||d||^2 an iteration
+    Their rows are written to `refused`; `again` says that only those refused before are judged. `seen` holds the squared length of what f sees of d, and may be `square` itself; `before` is ||d||^2 an iteration
     earlier. Where f(z) and f(x) are not known, not `valued`, steps to be tested after all count as refused.
     """
-    refused, again = 0, any_refused(table)
+    count = 0
     for i in range(table.shape[0]):
         write_moves(x, z, y, relax, d, next_y, i)
         square[i], slope = row_dots(d, u, i)
@@ -200,10 +204,11 @@ def judge_rows(
             continue
         if not valued:
             table[i, REST] = REFUSED
-            refused += 1
-        elif judge_row(table, i, square[i], seen[i], slope, f_z[i], f_x[i]):
-            refused += 1
-    return refused
+        elif not judge_row(table, i, square[i], seen[i], slope, f_z[i], f_x[i]):
+            continue
+        refused[count] = i
+        count += 1
+    return count
 
 
 class Compiled(NamedTuple):
@@ -222,20 +227,20 @@ def compiled_rows() -> Compiled:
     from trisplit.kernels import compiled
 
     table, vector = "f8[:,::1]", "f8[::1]"
-    judging, changing = (verdict, judge_row, rests, any_refused), (change, change_row)
+    judging, changing = (verdict, judge_row, rests), (change, change_row)
     arrays = ",".join([table] * 4)
     return Compiled(
         compiled(f"i8({table},{table},f8)", calls=(move_row,), inline=True)(move_rows),
         compiled(f"i8({table},{table},f8,f8)", calls=changing, inline=True)(change_rows),
-        compiled(f"i8({table},{table})", calls=judging, inline=True)(verdict_rows),
+        compiled(f"i8({table},{table})", calls=(*judging, any_refused), inline=True)(verdict_rows),
         compiled(
-            f"UniTuple(i8,2)({table},{table},{arrays},{vector},f8,f8,f8)",
+            f"UniTuple(i8,2)({table},{table},{arrays},{vector},{vector},f8,f8,f8)",
             calls=(move_row, *changing),
             sums=(move_dots, row_size),
             inline=True,
         )(propose_rows),
         compiled(
-            f"i8({table},{vector},{vector},{vector},{arrays},{table},{table},{vector},{vector},f8,b1)",
+            f"i8({table},{vector},{vector},{vector},{arrays},{table},{table},{vector},{vector},i8[::1],f8,b1,b1)",
             calls=(write_moves, *judging),
             sums=(row_dots,),
             inline=True,
