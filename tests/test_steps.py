@@ -10,7 +10,7 @@ import trisplit as ts
 from tests.problems import BIRKHOFF_SPLITS, quadratic
 from trisplit.steps import Adaptive, Constant, Theory, as_step
 from trisplit.steps.adaptive import Memory
-from trisplit.steps.decisions import PERIOD, SURGE, change, verdict
+from trisplit.steps.decisions import MAX_BLIND, PERIOD, SURGE, change, verdict
 from trisplit.terms import L1, Affine, Box, GroupL2, NonNegative, Zero
 
 KINDS = ("linear", "concave", "indefinite", "convex")
@@ -224,6 +224,14 @@ def test_a_refused_step_shrinks_by_what_the_test_says(error, ratio):
     """With ||d|| = gamma = 1 an error of 1/2 is allowed."""
     found, passed, rest, _ = verdict(1.0, 1.0, 1.0, 0.0, 0.0, error, 1e-16, 3.0, 0.0, 0.0)
     assert (found, passed, rest) == (pytest.approx(ratio), 0.0, 0.0)
+
+
+@pytest.mark.parametrize("f_x", [np.inf, -np.inf, np.nan])
+def test_a_step_is_halved_where_f_is_not_finite_but_not_for_ever(f_x):
+    """An infinite f(x) has infinite rounding errors, too, which excuse nothing."""
+    trials = (1.0, 1.0, 1.0, 0.0, 0.0, f_x, 1e-16, 3.0, 0.0)
+    assert verdict(*trials, 0.0) == (0.5, 0.0, 0.0, 1.0)
+    assert verdict(*trials, float(MAX_BLIND)) == (1.0, 0.0, 0.0, float(MAX_BLIND))
 
 
 @pytest.mark.parametrize(

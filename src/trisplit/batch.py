@@ -6,7 +6,7 @@ from then on; elsewhere they are iterated on, and not looked at again.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from time import perf_counter
 
@@ -72,7 +72,7 @@ class BatchDriver:
         size = prod(self.batch)
         rows = Rows(self.problem, self.kind, tuple(self.x0.shape), np.arange(size), np.zeros(size, dtype=bool))
         # The rule says which, not whether numba is there: a resumed run must round as the first one did.
-        self.now = Snapshot(replace(rows, in_one_pass=isinstance(self.rule, Adaptive) and is_double(self.x0)))
+        self.now = Snapshot(rows._replace(in_one_pass=isinstance(self.rule, Adaptive) and is_double(self.x0)))
         self.next_look = 1
         self.verified = 0
         self.looking = 0.0
@@ -137,7 +137,7 @@ class BatchDriver:
             # A reservoir of one for each problem; numbers are drawn for all, so that none depends on which are at work.
             rows = self.now.rows
             chosen = self.rng.random(prod(self.batch))[rows.members] * state.t < 1.0
-            self.now = self.now._replace(rows=replace(rows, drawn=rows.keep(chosen, state, rows.drawn)))
+            self.now = self.now._replace(rows=rows._replace(drawn=rows.keep(chosen, state, rows.drawn)))
         if self.callback is not None and self.callback(state):
             return Status.CALLBACK
         self.drop_not_finite(state)
@@ -185,21 +185,16 @@ class BatchDriver:
         """Measure all rows, remember the best of each, and add a line to the trace."""
         rows, seconds = self.now.rows, self.earlier[0] + perf_counter() - self.begin - self.looking
         seen, working = rows.measure(state), ~rows.done
-        if rows.best_numbers is None:
-            if not seen.finite.any():
-                raise InputError(NOT_FINITE_AT_START)
-            rows = replace(rows, first=seen.stationarity)
-            better, numbers = working, seen
-        else:
-            better = working & (seen.error < rows.best_numbers.error)
-            numbers = seen.where(better, rows.best_numbers)
-        rows = replace(rows, best=rows.keep(better, state, rows.best), best_numbers=numbers)
+        if rows.best is None and not seen.finite.any():
+            raise InputError(NOT_FINITE_AT_START)
+        rows = rows.looked_at(state, seen)
+        places = np.flatnonzero(working)  # indices are faster than a mask without order
         row = BatchTraceRow(
             iteration=state.t,
             seconds=seconds,
-            unfinished=int(working.sum()),
-            stationarity=largest(seen.stationarity[working]),
-            infeasibility=largest(seen.infeasibility[working]),
+            unfinished=len(places),
+            stationarity=largest(seen.stationarity[places]),
+            infeasibility=largest(seen.infeasibility[places]),
             gradients=self.counts.grad,
             proxes=self.counts.prox,
         )
@@ -210,7 +205,7 @@ class BatchDriver:
         """Return some rows on their own if they are few, else all of them, and where the wanted ones are there."""
         rows = self.now.rows
         if len(places) <= PART_SHARE * len(rows.members) and shapes_are_cheap(state.z):
-            bare = replace(rows, best=None, best_numbers=None, drawn=None)
+            bare = rows._replace(best=None, best_numbers=None, drawn=None)
             own = bare.selected(places, state.z)
             if own is not None:
                 some = rows.taken(state._replace(memory=()), places)
@@ -349,8 +344,7 @@ class BatchDriver:
             if rows is None:
                 raise InputError("the checkpoint needs `f.select`, which has gone; restore it, or choose another path")
             rows.require_own_f(states["last"])
-        rows = replace(
-            rows,
+        rows = rows._replace(
             done=arrays["done"],
             first=arrays["first"],
             best=states["best"],

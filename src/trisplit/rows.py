@@ -1,6 +1,5 @@
 """The problems of a batch that are in the arrays of an iteration, one row each, and how good their points are."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -57,8 +56,7 @@ class Numbers(NamedTuple):
         return Numbers(*(np.where(mask, mine, theirs) for mine, theirs in zip(self, other, strict=True)))
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """The problems in the arrays of an iteration.
 
     A state that is kept from an earlier iteration, `best` or `drawn`, is only y, gamma and t, with an entry for each
@@ -89,16 +87,39 @@ class Rows:
             rows = mask.reshape(self.batch)
             if not unchanged(gamma, old.gamma):
                 gamma = where_rows(rows, self.steps(new), self.steps(old))  # pyright: ignore[reportArgumentType]
-            t, y = np.where(mask, t, old.t), self.chosen(rows, y, old.y)
+            t, y = np.where(mask, t, old.t), where_rows(rows, y, old.y)
         return State(t, None, None, y, None, gamma)  # pyright: ignore[reportArgumentType]
 
-    def chosen(self, mask: np.ndarray, x: Array, y: Array) -> Array:
-        """Return `where_rows`."""
-        if not self.in_one_pass:
-            return where_rows(mask, x, y)
-        n, chosen = len(self.members), np.empty(x.shape)
-        compiled_measures().choose_rows(mask.reshape(n), as_rows(x, n), as_rows(y, n), chosen.reshape(n, -1))
-        return chosen
+    def looked_at(self, state: State, seen: Numbers) -> "Rows":
+        """Return the rows after a look at a state, whose points are as good as `seen` says and may be the best so far."""
+        if self.best is None or self.best_numbers is None:
+            best = self.keep(~self.done, state, None)
+            return self._replace(first=seen.stationarity, best=best, best_numbers=seen)
+        if self.in_one_pass:
+            return self._looked_at_on_host(state, seen, *self.known())
+        better = ~self.done & (seen.error < self.best_numbers.error)
+        numbers = seen.where(better, self.best_numbers)
+        return self._replace(best=self.keep(better, state, self.best), best_numbers=numbers)
+
+    def _looked_at_on_host(self, state: State, seen: Numbers, best: State, known: Numbers) -> "Rows":
+        """Return what `looked_at` does, in one pass over memory."""
+        n, steps = len(self.members), self.steps(state)
+        numbers, finite = np.empty((4, n)), known.finite.copy()
+        y, gamma, t = np.empty(state.y.shape), np.empty(steps.shape), np.empty(n, dtype=np.int64)  # pyright: ignore
+        compiled_measures().keep_better(
+            self.done,
+            tuple(as_numbers(column) for column in seen[:4]),
+            tuple(as_numbers(column) for column in known[:4]),
+            numbers,
+            finite,
+            *(as_rows(array, n) for array in (state.y, best.y, y)),
+            *(as_numbers(array) for array in (steps, self.steps(best), gamma)),  # pyright: ignore[reportArgumentType]
+            state.t,
+            np.array(best.t, dtype=np.int64),
+            t,
+        )
+        kept = State(t, None, None, y, None, gamma)  # pyright: ignore[reportArgumentType]
+        return self._replace(best=kept, best_numbers=Numbers._make((*numbers, finite)))
 
     def points(self, state: State, rows: np.ndarray) -> Array:
         """Return the points that a state stands for, of some rows, in a batch of one axis."""

@@ -3,7 +3,6 @@
 One object that never changes, so that an interrupt finds either all of a change or nothing of it.
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +51,7 @@ class Snapshot(NamedTuple):
         piece = Finished(members, points, numbers, iteration, np.full(len(places), nit), codes[places])
         done = self.rows.done.copy()
         done[np.searchsorted(self.rows.members, members)] = True
-        return self._replace(rows=replace(self.rows, done=done), finished=(*self.finished, piece))
+        return self._replace(rows=self.rows._replace(done=done), finished=(*self.finished, piece))
 
     def gathered(self) -> Finished:
         """Return all finished problems together, in the order of the batch."""

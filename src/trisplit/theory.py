@@ -352,7 +352,7 @@ def guarantees(
     away = Guarantee(None, f"{name} starts in dom g, and x0 is outside; project it first")
     if excuse:
         for_all = Guarantee(None, excuse)
-        return [away if out else for_all for out in outside]
+        return [away if out else for_all for out in outside.tolist()]
     known = coverages(problem, x0, step.gradient_bound if isinstance(step, Theory) else None)
     if isinstance(gradient, Minibatch):
         known = [_with_noise(coverage, gradient, T) for coverage, T in zip(known, iterations, strict=True)]

@@ -1,6 +1,5 @@
 """A batch equals a loop over its members, to rounding: iterates, steps, certificates, statuses and counts."""
 
-from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -12,7 +11,7 @@ from tests.batches.problems import Quadratics, Selectable, batch_of
 from trisplit.algorithms import host_batch, refused, tos
 from trisplit.algorithms.product import ProductProblem
 from trisplit.batch import BatchDriver
-from trisplit.rows import Rows
+from trisplit.rows import Numbers, Rows
 from trisplit.steps import decisions
 from trisplit.terms import L1, Box, L2Ball
 
@@ -162,7 +161,7 @@ def test_measures_of_one_pass_are_those_of_the_certificates(terms, batch, own):
     problem = ts.Problem(f, terms, batch_ndim=k)
     size = int(np.prod(BATCHES[batch]))
     plain = Rows(problem, "bound", x0.shape, np.arange(size), np.zeros(size, dtype=bool))
-    looked_at = replace(plain, in_one_pass=True)
+    looked_at = plain._replace(in_one_pass=True)
     for state in islice(ts.tos(problem, x0), 8):
         measured, certified = looked_at.measure(state), plain.measure(state)
         assert looked_at._measure_on_host(problem, state) is not None
@@ -170,6 +169,22 @@ def test_measures_of_one_pass_are_those_of_the_certificates(terms, batch, own):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
         broken = state._replace(u=np.where(np.arange(size).reshape(*BATCHES[batch], 1) == 2, np.nan, state.u))
         assert looked_at.measure(broken).finite.sum() == size - 1
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_the_best_points_chosen_in_one_pass_are_those_chosen_by_masks(batch):
+    f, x0 = batch_of(BATCHES[batch], (4,))
+    k, size, rng = len(BATCHES[batch]), int(np.prod(BATCHES[batch])), np.random.default_rng(0)
+    problem = ts.Problem(f, [Box(-1, 1), L2Ball(0.6)], batch_ndim=k)
+    plain = Rows(problem, "bound", x0.shape, np.arange(size), rng.random(size) < 0.3)
+    compiled = plain._replace(in_one_pass=True)
+    for state in islice(ts.tos(problem, x0), 8):
+        error = np.where(rng.random(size) < 0.2, np.inf, rng.random(size))
+        seen = Numbers(*rng.random((3, size)), error, error < np.inf)
+        plain, compiled = plain.looked_at(state, seen), compiled.looked_at(state, seen)
+        found = zip(compiled.known(), plain.known(), strict=True)
+        for ours, theirs in (pair for both in found for pair in zip(*both, strict=True)):
+            assert np.array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("step", ["constant", "auto"])

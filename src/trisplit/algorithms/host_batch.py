@@ -13,7 +13,7 @@ from trisplit.algorithms.forward import compiled_loops
 from trisplit.algorithms.refused import MAX_SHARE, MIN_ROWS
 from trisplit.algorithms.state import State
 from trisplit.arrays import Array, per_problem_dot, put_rows, take_rows
-from trisplit.kernels.host_rows import as_numbers, as_rows
+from trisplit.kernels.host_rows import as_numbers, as_rows, shaped
 from trisplit.steps.adaptive_batch import BatchAdaptive, BatchMemory
 from trisplit.steps.decisions import WIDTH
 from trisplit.steps.row_loops import compiled_rows
@@ -66,10 +66,11 @@ def iterate_on_host(
         f_z, u = f.value_and_grad(z)
     else:
         f_z, u = f.unread_value_and_grad(z) if valued else (None, f.grad(z))
-    table = memory.table.reshape(-1, WIDTH)
-    half = Half(z, f_z if memory.tests else None, u, y, gamma, trial, memory.square.reshape(-1), table)  # pyright: ignore
-    x, y, gamma, d, next_y, square = settle(f, h, half, memory.square.shape, relax)
-    memory = BatchMemory(z, d, square.reshape(memory.square.shape), memory.table, memory.tests)
+    batch, n = memory.square.shape, memory.square.size
+    before, table = shaped(memory.square, (n,)), shaped(memory.table, (n, WIDTH))
+    half = Half(z, f_z if memory.tests else None, u, y, gamma, trial, before, table)  # pyright: ignore
+    x, y, gamma, d, next_y, square = settle(f, h, half, batch, relax)
+    memory = BatchMemory(z, d, shaped(square, batch), memory.table, memory.tests)
     return State(t, z, x, y, u, gamma, f_z, memory, d), next_y, memory  # pyright: ignore[reportArgumentType]
 
 
@@ -88,8 +89,8 @@ def settle(f: "Function", h: "CountedTerm", half: Half, batch: tuple[int, ...], 
             scaled = np.empty(rows)
             loops.scale_and_reflect_rows(y_rows, z_rows, u_rows, as_numbers(gamma), steps, scaled, forward)
             y_rows, gamma = scaled, trial
-            y = scaled.reshape(shape)
-        x = h.prox(forward.reshape(shape), gamma)  # [YMS21] Alg. 1, line 3  # pyright: ignore[reportArgumentType]
+            y = shaped(scaled, shape)
+        x = h.prox(shaped(forward, shape), gamma)  # [YMS21] Alg. 1, line 3  # pyright: ignore[reportArgumentType]
         seen = f_z_rows = f_x_rows = square  # where it is not asked, or is the same
         if f_z is not None:
             f_z_rows, f_x_rows = as_numbers(f_z), as_numbers(f.value(x))  # pyright: ignore[reportArgumentType]
@@ -97,10 +98,10 @@ def settle(f: "Function", h: "CountedTerm", half: Half, batch: tuple[int, ...], 
         values = seen, before, d, next_y, as_rows(x, n), z_rows, y_rows, u_rows, f_z_rows, f_x_rows
         count = compiled_rows().judge_rows(table, square, *values, refused, relax, f_z is not None, again)
         if not count:
-            return Settled(x, y, gamma, d.reshape(shape), next_y.reshape(shape), square)
+            return Settled(x, y, gamma, shaped(d, shape), shaped(next_y, shape), square)
         few = few_refused(f, h, refused[:count], shape, batch)
         if few is not None:  # the others need no further trial
-            found = Settled(x, y, gamma, d.reshape(shape), next_y.reshape(shape), square)
+            found = Settled(x, y, gamma, shaped(d, shape), shaped(next_y, shape), square)
             return few.settled(half._replace(f_z=f_z), found, relax)
         trial, again = table[:, 0].copy().reshape(gamma.shape), True
         f_z = f.value(z) if f_z is None else f_z

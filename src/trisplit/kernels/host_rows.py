@@ -22,6 +22,11 @@ def as_rows(x: Array, n: int) -> np.ndarray:
     return x if x.ndim == 2 and len(x) == n else x.reshape(n, -1)
 
 
+def shaped(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return `x.reshape(shape)`, which takes longer than to see that it is not needed."""
+    return x if x.shape == shape else x.reshape(shape)
+
+
 def as_numbers(x: Array) -> np.ndarray:
     """Return the entries of a NumPy array as compiled loops take them, as `as_rows` does."""
     if not (x.flags.carray and x.dtype is DOUBLE):

@@ -1,6 +1,6 @@
 """How good the points of a batch on the host are, by the bound of `trisplit.certificates`, in one pass over memory.
 
-Also the choice between two points for each problem.
+Also the choice of the better of two points for each problem.
 """
 
 from collections.abc import Callable
@@ -53,22 +53,46 @@ def measure_rows(
     return finite
 
 
-def choose_rows(mask: np.ndarray, new: np.ndarray, old: np.ndarray, chosen: np.ndarray) -> None:
-    """Write the rows of `new` where the mask holds, else those of `old`."""
-    for i in range(chosen.shape[0]):
-        if mask[i]:
-            for j in range(chosen.shape[1]):
-                chosen[i, j] = new[i, j]
+def keep_better(
+    done: np.ndarray,
+    seen: tuple[np.ndarray, ...],
+    known: tuple[np.ndarray, ...],
+    best: np.ndarray,
+    finite: np.ndarray,
+    y: np.ndarray,
+    known_y: np.ndarray,
+    best_y: np.ndarray,
+    gamma: np.ndarray,
+    known_gamma: np.ndarray,
+    best_gamma: np.ndarray,
+    t: int,
+    known_t: np.ndarray,
+    best_t: np.ndarray,
+) -> None:
+    """Write the better one of two points of each row, that of iteration t and the best that is known; see `Rows.keep`.
+
+    `seen` and `known` are the first four columns of `Numbers`, of which the last decides.
+    """
+    for i in range(done.size):
+        if not done[i] and seen[3][i] < known[3][i]:
+            best_gamma[i], best_t[i], finite[i] = gamma[i], t, True
+            for k in range(4):
+                best[k, i] = seen[k][i]
+            for j in range(y.shape[1]):
+                best_y[i, j] = y[i, j]
         else:
-            for j in range(chosen.shape[1]):
-                chosen[i, j] = old[i, j]
+            best_gamma[i], best_t[i] = known_gamma[i], known_t[i]
+            for k in range(4):
+                best[k, i] = known[k][i]
+            for j in range(y.shape[1]):
+                best_y[i, j] = known_y[i, j]
 
 
 class Measures(NamedTuple):
     """The loops, compiled."""
 
     measure_rows: Callable[..., bool]
-    choose_rows: Callable[..., None]
+    keep_better: Callable[..., None]
 
 
 @cache
@@ -78,7 +102,9 @@ def compiled_measures() -> Measures:
 
     table, vector = "f8[:,::1]", "f8[::1]"
     signature = f"b1({','.join([table] * 4)},{','.join([vector] * 4)},{table})"
+    flags, numbers, indices = "b1[::1]", f"UniTuple({vector},4)", "i8[::1]"
+    points = f"{table},{table},{table},{vector},{vector},{vector},i8,{indices},{indices}"
     return Measures(
         compiled(signature, sums=(row_products,), inline=True)(measure_rows),
-        compiled(f"void(b1[::1],{table},{table},{table})")(choose_rows),
+        compiled(f"void({flags},{numbers},{numbers},{table},{flags},{points})")(keep_better),
     )

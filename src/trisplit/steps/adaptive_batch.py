@@ -22,7 +22,7 @@ from trisplit.arrays import (
     take_rows,
     to_host,
 )
-from trisplit.kernels.host_rows import as_rows, is_double
+from trisplit.kernels.host_rows import as_rows, is_double, shaped
 from trisplit.steps.adaptive import probe_distance
 from trisplit.steps.decisions import REST, SURGE, WIDTH
 from trisplit.steps.row_loops import REFUSED, compiled_rows
@@ -113,11 +113,11 @@ class BatchAdaptive:
         n, rule, table, steps = square.size, self.rule, np.empty(before.shape), np.empty(gamma.shape)
         arrays = as_rows(z, n), as_rows(z_old, n), as_rows(d, n), as_rows(y, n)  # pyright: ignore[reportArgumentType]
         tests, changed = compiled_rows().propose_rows(
-            before.reshape(n, WIDTH),
-            table.reshape(n, WIDTH),
+            shaped(before, (n, WIDTH)),
+            shaped(table, (n, WIDTH)),
             *arrays,
-            square.reshape(n),
-            steps.reshape(n),
+            shaped(square, (n,)),
+            shaped(steps, (n,)),
             rule.relax,
             rule.change,
             rule.dominance,

@@ -13,7 +13,7 @@ MIN_DRIFT = 0.05
 # After the first iterations moves are compared, and steps tested, in every fourth one: in a batch the same one for all,
 # as a value of f for one problem costs as much there as one for each.
 PERIOD, EARLY = 4.0, 8.0
-SURGE = 9.0  # growth of ||d||^2 from one iteration to the next after which a step is tested, rest or not
+SURGE = 25.0  # growth of ||d||^2 from one iteration to the next after which a step is tested, rest or not
 MOST_ROOM = 1e9
 WIDTH, WAIT, SPAN, REST = 18, 14, 15, 16  # a row of the table: gamma and the numbers of the memory
 
@@ -70,7 +70,10 @@ def change(
             if passed >= 1.0 and dual <= primal:
                 reversals += 1.0 - growing
                 growing = 1.0
-                drift += min(period * first / (1.0 + reversals), max(first, log(passed) / (1.0 + min(reversals, 1.0))))
+                most = period * first / (1.0 + reversals)
+                if most > first:  # a logarithm costs as much as all else here
+                    most = min(most, max(first, log(passed) / (1.0 + min(reversals, 1.0))))
+                drift += most
             elif dual > dominance * primal:
                 reversals += growing
                 growing = 0.0
@@ -121,7 +124,7 @@ def verdict(
     elif blind >= MAX_BLIND:
         return 1.0, 0.0, 0.0, blind
     else:
-        blind += 1.0
+        return 0.5, 0.0, 0.0, blind + 1.0
     excess = f_x - f_z - slope
     allowed = (square if excess >= 0.0 else seen_square) / (2.0 * gamma)
     error, noise = abs(excess), 20.0 * tiny * max(abs(f_z), abs(f_x))
