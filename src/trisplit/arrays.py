@@ -326,12 +326,12 @@ def put_rows(x: Array, rows: Array, values: Array, batch_ndim: int, *, own: bool
 
     If nobody else has `x`, which is then an `own` one, it may be changed itself.
     """
-    xp, kind = namespace(x), library(x)
+    xp = namespace(x)
     if xp is np:
         new = x if own and x.flags.c_contiguous else x.copy()
         new.reshape(-1, *x.shape[batch_ndim:])[to_numpy(rows)] = values  # C order, so that this is a view
         return new
-    flat = xp.reshape(x, (-1, *x.shape[batch_ndim:]))
+    flat, kind = xp.reshape(x, (-1, *x.shape[batch_ndim:])), library(x)
     if kind == "jax":
         flat = flat.at[rows].set(values)  # pyright: ignore[reportAttributeAccessIssue]
     elif kind == "array_api_strict":  # the standard has no assignment to rows

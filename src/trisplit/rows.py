@@ -91,7 +91,7 @@ class Rows(NamedTuple):
         return State(t, None, None, y, None, gamma)  # pyright: ignore[reportArgumentType]
 
     def looked_at(self, state: State, seen: Numbers) -> "Rows":
-        """Return the rows after a look at a state, whose points are as good as `seen` says and may be the best so far."""
+        """Return the rows after a look at a state: its points are as good as `seen`, and may be the best so far."""
         if self.best is None or self.best_numbers is None:
             best = self.keep(~self.done, state, None)
             return self._replace(first=seen.stationarity, best=best, best_numbers=seen)

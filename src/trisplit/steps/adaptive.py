@@ -11,7 +11,7 @@ Three mechanisms, none of which needs a constant from the user.
    product space of Algorithm 2 the free copy would run away otherwise. A step that has grown is always tested; where it
    passes without negative curvature the test rests until the moves are compared the next time, and if the step does not
    grow then, until the time after it. That saves two values of f in each of three iterations out of four. A step rests
-   no longer once ||d|| has grown fivefold from one iteration to the next.
+   no longer once ||d|| has grown sevenfold from one iteration to the next.
 2. *Balance.* y = z + gamma v with v a subgradient of g, so a step of y is the primal move z+ - z plus the dual move
    gamma (v+ - v). gamma grows while the primal move is the larger one and shrinks if the dual move dominates: then x
    and z disagree, and a longer step would only make them more so. This also bounds the step for a linear f, which

@@ -13,7 +13,7 @@ MIN_DRIFT = 0.05
 # After the first iterations moves are compared, and steps tested, in every fourth one: in a batch the same one for all,
 # as a value of f for one problem costs as much there as one for each.
 PERIOD, EARLY = 4.0, 8.0
-SURGE = 25.0  # growth of ||d||^2 from one iteration to the next after which a step is tested, rest or not
+SURGE = 49.0  # growth of ||d||^2 from one iteration to the next after which a step is tested, rest or not
 MOST_ROOM = 1e9
 WIDTH, WAIT, SPAN, REST = 18, 14, 15, 16  # a row of the table: gamma and the numbers of the memory
 

@@ -193,9 +193,9 @@ def judge_rows(
 ) -> int:
     """Write d, ||d||^2 and the next y of all rows, change the table as `verdict_rows` does; count the refused steps.
 
-    Their rows are written to `refused`; `again` says that only those refused before are judged. `seen` holds the squared
-    length of what f sees of d, and may be `square` itself; `before` is ||d||^2 an iteration earlier. Where f(z) and f(x)
-    are not known, not `valued`, steps to be tested after all count as refused.
+    Their rows are written to `refused`; `again` says that only those refused before are judged. `seen` holds the
+    squared length of what f sees of d, and may be `square` itself; `before` is ||d||^2 an iteration earlier. Where f(z)
+    and f(x) are not known, not `valued`, steps to be tested after all count as refused.
     """
     count = 0
     for i in range(table.shape[0]):
