@@ -143,7 +143,7 @@ class BaseTerm:
             """Say which capability is missing; only asked for names that are not there."""
             if name not in CAPABILITIES:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            own = ", ".join(f"`{other}`" for other in CAPABILITIES if other in dir(type(self)))
+            own = ", ".join(f"`{other}`" for other in CAPABILITIES if hasattr(type(self), other))
             missing = f"{type(self).__name__} has no {CAPABILITIES[name]} (`{name}`)"
             raise MissingCapabilityError(f"{missing}; besides `value` and `prox` it offers {own}")
 
