@@ -73,9 +73,8 @@ class Jumps(ConvexFunction):
         lines = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
         scalar = not isinstance(self.weight, np.ndarray)
         lams = np.asarray(as_host(gamma), dtype=float) * (self.weight if scalar else 1.0)
-        if lams.ndim:  # one for each problem of a batch
-            lams = np.broadcast_to(lams, (*x.shape[:axis], *(1,) * (x.ndim - axis)))
-        lams = np.resize(lams, lines[0])
+        # In a batch there is one for each problem, with axes of length 1 for those of x.
+        lams = np.full((*x.shape[:axis], *(1,) * (x.ndim - axis)), lams).reshape(-1)
         if scalar and not self.free:
             prox_lines(host.reshape(lines), lams, out.reshape(lines))
         elif host.size:
