@@ -95,11 +95,11 @@ def test_every_step_that_grew_passes_the_sufficient_decrease_test():
     f = lambda x: (0.5 * ((M @ x - b) ** 2).sum(), M.T @ (M @ x - b))  # noqa: E731
     h = L1(0.5)
     problem = ts.Problem(f, (NonNegative(), h))
-    resting, gamma, tested, square, values = 0, 0.0, 0, 0.0, 0
+    resting, gamma, tested, steep, values = 0, 0.0, 0, 0.0, 0
     for state in islice(ts.tos(problem, np.ones(12), "auto"), 200):
         values, new = problem.counts.value, problem.counts.value > values
         if new:
-            resting, tested = 0, tested + 1
+            resting, tested, steep = 0, tested + 1, state.u @ state.u
             f_z = f(state.z)[0]
             model = f_z + state.u @ state.d + state.d @ state.d / (2 * state.gamma)
             assert f(state.x)[0] <= model + 1e-12 * abs(f_z)
@@ -107,8 +107,8 @@ def test_every_step_that_grew_passes_the_sufficient_decrease_test():
             resting += 1
             assert state.gamma <= gamma
             assert resting < 2 * PERIOD
-            assert state.d @ state.d <= SURGE * square
-        gamma, square = state.gamma, state.d @ state.d
+            assert state.u @ state.u <= SURGE * steep
+        gamma = state.gamma
         assert np.array_equal(state.d, state.x - state.z)
         np.testing.assert_array_equal(state.x, h.prox(2 * state.z - state.y - state.gamma * state.u, state.gamma))
     assert tested > 20
@@ -126,6 +126,27 @@ def test_the_adaptive_step_finds_its_own_scale():
     for other in (results[0], results[2]):
         for a, b_ in zip(results[1], other, strict=True):
             np.testing.assert_allclose(a, b_, atol=1e-8)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_step_that_rests_does_not_run_away_towards_a_barrier(batch):
+    """<c, x> - sum log x is least at 1 / c; its curvature has no bound: a step that was right may soon be too long."""
+    rng = np.random.default_rng(0)
+    c, x0 = rng.uniform(0.1, 12.0, (100, 2)), rng.uniform(0.5, 3.0, (100, 2))
+
+    def f(x, c):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            inside = (x > 0).all(-1)
+            return np.where(inside, (c * x - np.log(np.where(x > 0, x, 1.0))).sum(-1), np.inf)[()], c - 1 / x
+
+    if batch:
+        res = ts.minimize(lambda x: f(x, c), x0, NonNegative(), batch_ndim=1)
+        status, x = res.status.tolist(), res.x
+    else:
+        own = [ts.minimize(lambda x, c=c: f(x, c), x, NonNegative()) for c, x in zip(c, x0, strict=True)]
+        status, x = [res.status for res in own], np.array([res.x for res in own])
+    assert set(status) == {ts.Status.CONVERGED}
+    np.testing.assert_allclose(x, 1 / c, rtol=1e-3)
 
 
 def test_f_that_is_not_defined_outside_dom_g():

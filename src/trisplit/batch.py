@@ -29,7 +29,7 @@ from trisplit.arrays import (
 )
 from trisplit.certificates import kind_for
 from trisplit.checkpoint import Checkpoint, Json
-from trisplit.driver import LOOK_RATIO, NO_GUARANTEE, NOT_FINITE_AT_START, SAVE_SECONDS, Callback
+from trisplit.driver import NO_GUARANTEE, NOT_FINITE_AT_START, SAVE_SECONDS, Callback, after
 from trisplit.errors import InputError
 from trisplit.kernels.host_rows import is_double
 from trisplit.problem import Problem
@@ -86,6 +86,9 @@ class BatchDriver:
         begun = self.now.state
         status = Status.MAX_ITER if begun is not None and begun.t >= self.max_iter else None
         try:
+            if begun is not None and self.looks_at(begun.t) and self.now.trace[-1].iteration < begun.t:
+                self.look(begun)  # an interrupt came in the midst of that look
+                self.next_look = after(begun.t)
             status = self.iterate(status)
         except KeyboardInterrupt:
             if self.now.state is None:
@@ -143,13 +146,12 @@ class BatchDriver:
         self.drop_not_finite(state)
         out_of_time = self.time_limit is not None and perf_counter() - self.begin >= self.time_limit
         out_of_iterations = state.t >= self.max_iter
-        if state.t >= self.next_look or out_of_time or out_of_iterations:
-            self.next_look = max(state.t + 1, int(LOOK_RATIO * state.t))
-            start = perf_counter()
+        due = self.looks_at(state.t)
+        if due or out_of_time or out_of_iterations:
             if not self.now.rows.done.all():
                 self.look(state)
                 shown.update(self.now.trace[-1])
-            self.looking += perf_counter() - start
+            self.next_look = after(state.t) if due else self.next_look
         return Status.TIME_LIMIT if out_of_time else Status.MAX_ITER if out_of_iterations else None
 
     def drop_not_finite(self, state: State) -> None:
@@ -165,6 +167,16 @@ class BatchDriver:
             self.finish(rows, failed, rows.recompute(best), numbers, Status.NOT_FINITE, state.t)
 
     def look(self, state: State) -> None:
+        """Look at all rows, or, where an interrupt comes in between, at none; the time for it is not counted."""
+        before, start = self.now, perf_counter()
+        try:
+            self.certify(state)
+        except KeyboardInterrupt:
+            self.now = before
+            raise
+        self.looking += perf_counter() - start
+
+    def certify(self, state: State) -> None:
         """Certify all rows, remember the best of each, and put the finished ones aside."""
         working = ~self.now.rows.done
         seen = self.record(state)
@@ -319,6 +331,7 @@ class BatchDriver:
             "rows": [list(row) for row in self.now.trace],
             "counts": [self.counts.value, self.counts.grad, self.counts.prox],
             "next_look": self.next_look,
+            "verified": self.verified,
             "seconds": [self.earlier[0] + now - self.looking, self.earlier[1] + now],
             "seed": self.seed,
             "rng": self.rng.bit_generator.state,  # pyright: ignore[reportAssignmentType]
@@ -332,8 +345,8 @@ class BatchDriver:
         if saved is None:
             return
         states, info, arrays = saved
-        self.counts.value, self.counts.grad, self.counts.prox = info["counts"]
         self.next_look, self.earlier, self.seed = info["next_look"], tuple(info["seconds"]), info["seed"]
+        self.verified = info["verified"]
         self.rng.bit_generator.state = info["rng"]
         rows = self.now.rows
         if len(arrays["members"]) < len(rows.members):
@@ -357,6 +370,7 @@ class BatchDriver:
             numbers = Numbers(*(arrays[f"finished {name}"] for name in Numbers._fields))
             self.require_tol(rest[-1], numbers)
             finished = (Finished(members, from_numpy(x, self.x0), numbers, *rest),)
+        self.counts.value, self.counts.grad, self.counts.prox = info["counts"]  # now: `require_own_f` has counted, too
         trace = tuple(BatchTraceRow(*row) for row in info["rows"])
         self.now = Snapshot(rows, states["last"], finished, trace)
 

@@ -22,7 +22,7 @@ from trisplit.errors import InputError
 from trisplit.problem import Problem
 from trisplit.steps import StepRule
 
-FORMAT, VERSION = b"trisplit-checkpoint", 1
+FORMAT, VERSION = b"trisplit-checkpoint", 2
 # States by name, numbers that JSON knows, arrays by name.
 Saved: TypeAlias = tuple[dict[str, State], dict, dict[str, np.ndarray]]
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"

@@ -28,6 +28,11 @@ NO_GUARANTEE = Guarantee(None, "f or its gradient was not finite at an iterate")
 NOT_FINITE_AT_START = "`f` or its gradient is NaN or inf at the first iterate; start where both are finite"
 
 
+def after(t: int) -> int:
+    """Return the iteration of the look that follows the one at iteration t."""
+    return max(t + 1, int(LOOK_RATIO * t))
+
+
 class Measured(NamedTuple):
     """A state and how good it is; `error`, the larger of its two relative errors, is compared with the tolerance."""
 
@@ -120,6 +125,9 @@ class Driver:
     def ended_at(self, state: State) -> Status | None:
         """Return the status of a run that resumes from a state at which it is over already."""
         looked_at = bool(self.rows) and self.rows[-1].iteration == state.t
+        if not looked_at and self.is_due(state):  # an interrupt came in the midst of that look
+            looked_at = self.look(state) is not None
+            self.next_look = after(state.t)
         if looked_at and self.tol > 0 and self.output != "random":
             seen = self.measure(state)
             if seen is not None and self.converged(seen):
@@ -134,9 +142,10 @@ class Driver:
             return Status.CALLBACK
         out_of_time = self.time_limit is not None and perf_counter() - self.begin >= self.time_limit
         out_of_iterations = state.t >= self.max_iter
-        if self.is_due(state) or out_of_time or out_of_iterations:
-            self.next_look = max(state.t + 1, int(LOOK_RATIO * state.t))
+        due = self.is_due(state)
+        if due or out_of_time or out_of_iterations:
             seen = self.look(state)
+            self.next_look = after(state.t) if due else self.next_look
             if seen is None:
                 return Status.NOT_FINITE
             shown.update(self.rows[-1])

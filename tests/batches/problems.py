@@ -41,7 +41,7 @@ class Selectable(Quadratics):
     """The same, able to hand out some of its problems."""
 
     def select(self, members):
-        return Selectable(self.Q[members], self.c[members])
+        return type(self)(self.Q[members], self.c[members])
 
 
 def batch_of(batch, shape, curvature="indefinite", seed=0, cls=Selectable, kind=None):

@@ -107,8 +107,8 @@ def test_on_the_host_iterates_are_those_of_the_plain_loop(monkeypatch, name, bat
 
 @pytest.mark.parametrize("least", [2, 1000])
 @pytest.mark.parametrize("name", CASES)
-def test_a_step_that_rests_is_tested_where_its_move_surges(monkeypatch, name, least):
-    """Nothing is tested between two comparisons; here some moves look short, so that the next ones surge."""
+def test_a_step_that_rests_is_tested_where_the_gradient_surges(monkeypatch, name, least):
+    """Nothing is tested between two comparisons; here some gradients look short, so that the next ones surge."""
     terms, shape = CASES[name]
     f, x0 = batch_of((40,), shape, "convex")
     base = ts.Problem(f, terms, batch_ndim=1)
@@ -118,8 +118,8 @@ def test_a_step_that_rests_is_tested_where_its_move_surges(monkeypatch, name, le
     memory = state.memory
     table = memory.table.copy()
     table[:, [decisions.WAIT, decisions.REST, decisions.SPAN]] = 2.0
-    square = memory.square * np.where(np.arange(40) % 9 == 0, 1e-3, 1.0)
-    resting = state._replace(memory=memory._replace(table=table, square=square))
+    table[:, decisions.STEEP] = np.where(np.arange(40) % 9 == 0, 1e-9, 1e9)
+    resting = state._replace(memory=memory._replace(table=table))
     asked = base.counts.value
     monkeypatch.setattr(host_batch, "MIN_ROWS", least)
     on_host = next(ts.tos(problem, start, resume=resting))
@@ -410,6 +410,32 @@ def test_a_stopped_batch_goes_on_bit_by_bit(tmp_path, name, cls, output, step):
         assert np.array_equal(run.nit, whole.nit)
         assert np.array_equal(run.status, whole.status)
         assert all(map(np.array_equal, run.certificate, whole.certificate))
+
+
+def test_counts_of_a_batch_that_broke_off_are_those_of_the_whole(monkeypatch, tmp_path):
+    """What a resumed run computes again to verify selections does not count."""
+    left = [10**6]
+
+    class Breaking(Selectable):
+        def grad(self, x):
+            left[0] -= 1
+            if left[0] == 0:
+                raise RuntimeError("broken")
+            return super().grad(x)
+
+    monkeypatch.setattr("trisplit.batch.SAVE_SECONDS", 0.0)
+    f, x0 = batch_of((12,), (4,), "convex", cls=Breaking)
+    problem, options = (f, x0, [Box(-1, 1), L2Ball(0.7)]), {"batch_ndim": 1, "tol": 1e-8, "step": rule("constant", f)}
+    whole, path, broken = ts.minimize(*problem, **options), tmp_path / "batch.ckpt", 0
+    for left[0] in (60, 25, 30, 10**6):
+        try:
+            res = ts.minimize(*problem, checkpoint=path, **options)
+        except RuntimeError:
+            broken += 1
+    assert broken == 3
+    assert np.array_equal(res.x, whole.x)
+    assert (res.nfev, res.njev, res.nprox) == (whole.nfev, whole.njev, whole.nprox)
+    assert np.array_equal(res.trace["gradients"], whole.trace["gradients"])
 
 
 def test_another_batch_does_not_take_over_a_checkpoint(tmp_path):

@@ -44,7 +44,8 @@ def test_the_loops_over_arrays_are_the_plain_ones_and_those_over_lengths():
     x = z + d
     d = x - z
     square, f_z, f_x = np.vecdot(d, d), *rng.standard_normal((2, 300))
-    earlier = square * rng.uniform(0.1, 1.0, 300)
+    steep = np.vecdot(u, u)
+    before[:, decisions.STEEP] = steep * rng.uniform(0.3, 1.0, 300)
     found = []
     for own in (loops, row_loops):
         table, squares, moved, following = np.empty_like(before), np.empty(300), *np.empty((2, 300, 7))
@@ -52,7 +53,7 @@ def test_the_loops_over_arrays_are_the_plain_ones_and_those_over_lengths():
         counts = own.propose_rows(before, table, z, z_old, d, y, square, steps, 1.5, 0.5, 4.0)
         proposed = table.copy()
         assert np.array_equal(steps, proposed[:, 0])
-        arrays = squares, squares, earlier, moved, following
+        arrays = squares, squares, moved, following
         refused = own.judge_rows(table, *arrays, x, z, y, u, f_z, f_x, rows, 1.5, True, False)
         assert np.array_equal(rows[:refused], np.flatnonzero(table[:, decisions.REST] == row_loops.REFUSED))
         np.testing.assert_allclose(following, y + 1.5 * d, rtol=1e-13)
@@ -71,7 +72,7 @@ def test_the_loops_over_arrays_are_the_plain_ones_and_those_over_lengths():
     table[loose, 1] = (np.linalg.norm(z, axis=1) + np.linalg.norm(y - z, axis=1))[loose]
     assert row_loops.change_rows(table, lengths, 0.5, 4.0) == tests
     np.testing.assert_allclose(table, proposed, rtol=1e-12)
-    tests = np.array([square, square, earlier, np.vecdot(u, d), f_z, f_x])
+    tests = np.array([square, square, steep, np.vecdot(u, d), f_z, f_x])
     assert row_loops.verdict_rows(table, tests) == refused
     assert changed == np.sum(proposed[:, 0] != before[:, 0])
 
@@ -100,15 +101,16 @@ def test_the_compiled_forward_step_is_the_plain_one(monkeypatch):
     assert np.array_equal(own, moved.reshape(8, 5, 5, 1))
 
 
-def test_a_step_that_rests_is_tested_where_its_move_surges():
-    """Without values of f it counts as refused, and gamma stays."""
-    z, x = np.zeros((3, 2)), np.array([[1.0, 0.0], [0.99, 0.0], [1.01, 0.0]])
-    x[1:] *= decisions.SURGE**0.5
-    table, square, d = np.ones((3, decisions.WIDTH)), np.empty(3), np.empty((3, 2))
+def test_a_step_that_rests_is_tested_where_the_gradient_surges():
+    """Without values of f it counts as refused, and gamma stays; a gradient that is NaN changes nothing."""
+    z, x, u = np.zeros((4, 2)), np.ones((4, 2)), np.zeros((4, 2))
+    u[:, 0] = np.array([0.5, 0.99, 1.01, np.nan]) * decisions.SURGE**0.5
+    table, square, d = np.ones((4, decisions.WIDTH)), np.empty(4), np.empty((4, 2))
     table[:, decisions.REST] = 2.0
-    values, rows = (square, np.ones(3), d, z + 0, x, z, z, z, square, square), np.empty(3, dtype=np.int64)
+    values, rows = (square, d, z + 0, x, z, z, u, square, square), np.empty(4, dtype=np.int64)
     assert row_loops.compiled_rows().judge_rows(table, square, *values, rows, 1.0, False, False) == 1
     assert rows[0] == 2
-    assert table[:, decisions.REST].tolist() == [1.0, 1.0, row_loops.REFUSED]
+    assert table[:, decisions.REST].tolist() == [1.0, 1.0, row_loops.REFUSED, 1.0]
+    assert table[:, decisions.STEEP].tolist() == [1.0, 1.0, u[2, 0] ** 2, 1.0]
     assert (table[:, 0] == 1.0).all()
     assert np.array_equal(d, x - z)

@@ -12,6 +12,7 @@ import pytest
 
 import trisplit as ts
 from tests.problems import BIRKHOFF_SPLITS, quadratic
+from trisplit.checkpoint import VERSION
 from trisplit.terms import L1, Affine, Box, GroupL2, L2Ball, NonNegative, SquaredL2
 
 RUNS = {
@@ -137,11 +138,12 @@ def test_damaged_files_are_refused_or_resume_exactly(tmp_path):
     assert refused >= 190
 
 
-def test_a_newer_version_is_refused(tmp_path):
+@pytest.mark.parametrize("other", [VERSION - 1, VERSION + 1])
+def test_another_version_is_refused(tmp_path, other):
     path = tmp_path / "run.ckpt"
     run("sets", path, until=5)
-    path.write_bytes(path.read_bytes().replace(b"checkpoint 1\n", b"checkpoint 2\n", 1))
-    with pytest.raises(ts.InputError, match="format version 2, this release reads 1"):
+    path.write_bytes(path.read_bytes().replace(b"checkpoint %d\n" % VERSION, b"checkpoint %d\n" % other, 1))
+    with pytest.raises(ts.InputError, match=f"format version {other}, this release reads {VERSION}"):
         run("sets", path, until=9)
 
 
@@ -209,3 +211,46 @@ def test_a_killed_process_goes_on_bit_by_bit(tmp_path, output):
         assert process.wait(timeout=60) in (0, -signal.SIGKILL)
     assert kills == 10
     assert np.array_equal(np.load(answer), expected.x)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("output", ["last", "best", "random"])
+def test_an_interrupt_anywhere_in_f_or_a_term_changes_nothing_of_what_follows(tmp_path, output, batch):
+    """Also one in the midst of a look, which is then made by the resumed run."""
+    rng, left = np.random.default_rng(2), [0]
+    n, k = 4, (3,) if batch else ()
+    M, c, x0 = rng.standard_normal((*k, n, n)), rng.standard_normal((*k, n)), rng.standard_normal((*k, n))
+
+    def f(x):
+        count_down()
+        u = ((M @ x[..., None])[..., 0] + np.vecmat(x, M)) / 2
+        return (x * (u / 2 + c)).sum(-1), u + c
+
+    class Counted(L2Ball):
+        def distance(self, x):
+            count_down()
+            return super().distance(x)
+
+    def count_down():
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+
+    def solve(path, calls):
+        left[0] = calls
+        options = {"output": output, "rng": 1, "tol": 1e-7, "max_iter": 62, "batch_ndim": len(k)}
+        return ts.minimize(f, x0, [Box(-1, 1), Counted(1.5)], checkpoint=path, **options)
+
+    whole, resumed = solve(None, 10**6), 0
+    total = 10**6 - left[0]
+    for calls in range(8, total - 4):  # the first ones come before the first iteration, the last ones after the last
+        path = tmp_path / f"{calls}.ckpt"
+        solve(path, calls)
+        res = solve(path, 10**6)
+        resumed += 1
+        assert np.array_equal(res.x, whole.x)
+        assert np.array_equal(res.nit, whole.nit)
+        assert np.array_equal(res.iteration, whole.iteration)
+        assert np.array_equal(res.status, whole.status)
+        assert np.array_equal(res.trace["iteration"], whole.trace["iteration"])
+    assert resumed > 50

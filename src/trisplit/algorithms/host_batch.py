@@ -31,7 +31,6 @@ class Half(NamedTuple):
     y: Array  # that of the steps gamma
     gamma: Array
     trial: Array  # the steps to try
-    before: np.ndarray  # ||d||^2 of the iteration before
     table: np.ndarray  # of the adaptive step, one row for each problem; it changes
 
 
@@ -67,8 +66,7 @@ def iterate_on_host(
     else:
         f_z, u = f.unread_value_and_grad(z) if valued else (None, f.grad(z))
     batch, n = memory.square.shape, memory.square.size
-    before, table = shaped(memory.square, (n,)), shaped(memory.table, (n, WIDTH))
-    half = Half(z, f_z if memory.tests else None, u, y, gamma, trial, before, table)  # pyright: ignore
+    half = Half(z, f_z if memory.tests else None, u, y, gamma, trial, shaped(memory.table, (n, WIDTH)))  # pyright: ignore
     x, y, gamma, d, next_y, square = settle(f, h, half, batch, relax)
     memory = BatchMemory(z, d, shaped(square, batch), memory.table, memory.tests)
     return State(t, z, x, y, u, gamma, f_z, memory, d), next_y, memory  # pyright: ignore[reportArgumentType]
@@ -76,7 +74,7 @@ def iterate_on_host(
 
 def settle(f: "Function", h: "CountedTerm", half: Half, batch: tuple[int, ...], relax: float) -> Settled:
     """Try steps until that of each problem is accepted."""
-    z, f_z, u, y, gamma, trial, before, table = half
+    z, f_z, u, y, gamma, trial, table = half
     n, shape, loops = len(table), z.shape, compiled_loops()
     z_rows, u_rows, y_rows, again = as_rows(z, n), as_rows(u, n), as_rows(y, n), False
     rows = z_rows.shape
@@ -95,7 +93,7 @@ def settle(f: "Function", h: "CountedTerm", half: Half, batch: tuple[int, ...], 
         if f_z is not None:
             f_z_rows, f_x_rows = as_numbers(f_z), as_numbers(f.value(x))  # pyright: ignore[reportArgumentType]
             seen = square if f.sees_all else _squares(f.seen_part(x - z), len(batch))
-        values = seen, before, d, next_y, as_rows(x, n), z_rows, y_rows, u_rows, f_z_rows, f_x_rows
+        values = seen, d, next_y, as_rows(x, n), z_rows, y_rows, u_rows, f_z_rows, f_x_rows
         count = compiled_rows().judge_rows(table, square, *values, refused, relax, f_z is not None, again)
         if not count:
             return Settled(x, y, gamma, shaped(d, shape), shaped(next_y, shape), square)
@@ -122,7 +120,7 @@ class Few(NamedTuple):
         f_z = self.f.value(z) if half.f_z is None else take_rows(half.f_z, rows, k)
         table = half.table[rows]
         trial = table[:, 0].copy().reshape(gamma.shape)
-        own = Half(z, f_z, u, y, gamma, trial, half.before[rows], table)  # pyright: ignore[reportArgumentType]
+        own = Half(z, f_z, u, y, gamma, trial, table)  # pyright: ignore[reportArgumentType]
         settled = settle(self.f, self.h, own, (len(rows),), relax)
         half.table[rows] = table
         found.square[rows] = settled.square

@@ -19,7 +19,7 @@ import numpy as np
 
 from trisplit.kernels import compiled
 from trisplit.kernels.certificate import certify
-from trisplit.steps.decisions import REST, SPAN, SURGE, WAIT, change, change_row, testable, verdict
+from trisplit.steps.decisions import BLIND, REST, SPAN, STEEP, SURGE, WAIT, change, change_row, testable, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -222,15 +222,19 @@ def reflect(z: np.ndarray, y: np.ndarray, u: np.ndarray, gamma: float, out: np.n
 @compiled(fast=True)
 def gradient_and_reflect(
     u: np.ndarray, g0: np.ndarray, z: np.ndarray, y: np.ndarray, mu: float, gamma: float, out: np.ndarray
-) -> float:
-    """Turn the product at z into the gradient 2 u + g0 - mu z, do as `reflect`; return the value less its constant."""
-    gamma, mu, value = z.dtype.type(gamma), z.dtype.type(mu), 0.0
+) -> tuple[float, float]:
+    """Turn the product at z into the gradient 2 u + g0 - mu z, and do as `reflect`.
+
+    Return the value less its constant, and the squared length of the gradient.
+    """
+    gamma, mu, value, steep = z.dtype.type(gamma), z.dtype.type(mu), 0.0, 0.0
     for j in range(z.size):
         slope = 2 * u[j] + g0[j] - mu * z[j]
         u[j] = slope
         value += (slope + g0[j]) * z[j]
+        steep += slope * slope
         out[j] = z[j] + (z[j] - y[j]) - gamma * slope
-    return value / 2
+    return value / 2, steep
 
 
 @compiled(fast=True)
@@ -353,29 +357,29 @@ def run_iterations(
         trial = numbers[0]
         if trial != gamma:
             rescale(z, y, trial / gamma)
-        value = constant + gradient_and_reflect(u, linear, z, y, mu, trial, v)
+        value, steep = gradient_and_reflect(u, linear, z, y, mu, trial, v)
+        value += constant
+        rests = not adaptive or (numbers[REST] > 0.0 and not steep > SURGE * numbers[STEEP])
+        if not rests:
+            numbers[STEEP] = steep
         while True:
             gamma = trial
             if split == 1:
                 column_shifts(state[V], vectors[COLUMNS], rows, columns, vectors[COUNTS], vectors[BEFORE])
             else:
                 unit_shifts(state[V], rows, columns)
-            if not adaptive or numbers[REST] > 0.0:
+            if rests:
                 square = shift_and_move(state[V], rows, columns, least, state[place], state[D], state[Y])
-                if not adaptive or square <= SURGE * scalars[SQUARE]:
-                    numbers[REST] -= 1.0
-                    break
-                reflect(z, v, u, gamma, y)  # takes the move back: the step is to be tested after all
-                slope = inner(u, d)
-            else:
-                square, slope = shift(state[V], rows, columns, least, state[place], state[U], state[D])
+                numbers[REST] -= 1.0
+                break
+            square, slope = shift(state[V], rows, columns, least, state[place], state[U], state[D])
             value_x = value + slope
             if testable(gamma, square, value, numbers[2]):
                 product(matrices, state[D], state[V], state[H])
                 value_x += inner(h, d) - mu / 2.0 * square
                 scalars[TESTS] += 1.0
-            ratio, numbers[3], rest, numbers[17] = verdict(
-                gamma, square, square, slope, value, value_x, numbers[2], numbers[WAIT], numbers[SPAN], numbers[17]
+            ratio, numbers[3], rest, numbers[BLIND] = verdict(
+                gamma, square, square, slope, value, value_x, numbers[2], numbers[WAIT], numbers[SPAN], numbers[BLIND]
             )
             numbers[SPAN] = numbers[REST] = rest
             if ratio == 1.0:

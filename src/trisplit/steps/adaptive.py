@@ -11,7 +11,7 @@ Three mechanisms, none of which needs a constant from the user.
    product space of Algorithm 2 the free copy would run away otherwise. A step that has grown is always tested; where it
    passes without negative curvature the test rests until the moves are compared the next time, and if the step does not
    grow then, until the time after it. That saves two values of f in each of three iterations out of four. A step rests
-   no longer once ||d|| has grown sevenfold from one iteration to the next.
+   no longer once ||grad f(z)||^2 has doubled since the last test: f is then another one than where it was tested.
 2. *Balance.* y = z + gamma v with v a subgradient of g, so a step of y is the primal move z+ - z plus the dual move
    gamma (v+ - v). gamma grows while the primal move is the larger one and shrinks if the dual move dominates: then x
    and z disagree, and a longer step would only make them more so. This also bounds the step for a linear f, which
@@ -24,8 +24,8 @@ Each reversal between growth and shrinkage makes further changes smaller, so gam
 
 The decisions are Python's, so numbers come to the host; a GPU is waited for four times in an iteration without
 backtracking. `tos` asks for f(z); `propose` for the lengths of the moves at once; `judge`, once for each trial, for
-||d||^2 and <grad f(z), d> at once, and for f(x); where it rests, for ||d||^2 alone. In Algorithm 2 the part of d that
-f sees is one more.
+||d||^2, ||grad f(z)||^2 and <grad f(z), d> at once, and for f(x); where it rests, for the first two alone. In
+Algorithm 2 the part of d that f sees is one more.
 """
 
 from dataclasses import dataclass, replace
@@ -69,6 +69,7 @@ class Memory(NamedTuple):
     span: float  # length of the last rest from testing the curvature
     rest: float  # what is left of it
     blind: float  # trials in a row at which f(x) was not finite
+    steep: float  # ||grad f(z)||^2 at the last test
 
 
 def probe_distance(tiny: float) -> float:
@@ -117,7 +118,7 @@ class Adaptive:
 
     def needs_value(self, memory: Memory) -> bool:
         """Ask for f(z) where the curvature is to be tested."""
-        return memory[-2] == 0.0
+        return memory[-3] == 0.0
 
     def relaxed(self, relax: float) -> "Adaptive":
         """Return the rule for a relaxed iteration."""
@@ -142,7 +143,7 @@ class Adaptive:
 
     def first_numbers(self, tiny: float) -> tuple[float, ...]:
         """Return the numbers of the first memory, from `size` on."""
-        return inf, tiny, 0.0, 1.0, 0.0, 0.0, 0.0, inf, 0.0, float(self.patience), inf, 0.0, 0.0, -EARLY, 0.0, 0.0, 0.0
+        return inf, tiny, 0.0, 1.0, 0.0, 0.0, 0.0, inf, 0.0, float(self.patience), inf, 0.0, 0.0, -EARLY, *(0.0,) * 4
 
     @staticmethod
     def _first(problem: "Problem | ProductProblem", z: Array, u: Array) -> float:
@@ -163,7 +164,7 @@ class Adaptive:
             return gamma, Memory(None, None, square, sum(norms(z, y - z)), tiny, *numbers)
         move = self.relax * sqrt(square)
         primal = dual = move  # at most
-        if numbers[-4] <= 0.0:  # no waiting
+        if numbers[-5] <= 0.0:  # no waiting
             # y = z + w, so w moves by the difference of the moves of y, relax * d, and z. Its length from inner
             # products saves passes over memory; what cancels is far smaller than `primal`, to which it is compared.
             z_move = z - z_old
@@ -180,7 +181,7 @@ class Adaptive:
         (
             _,
             _,
-            before,
+            _,
             size,
             tiny,
             passed,
@@ -198,13 +199,15 @@ class Adaptive:
             span,
             rest,
             blind,
+            steep,
         ) = memory
         if rest > 0.0:
-            (square,) = dots((d, d))  # pyright: ignore[reportArgumentType]
-            if square <= SURGE * before:
-                return gamma, Memory._make((state.z, d, square, *memory[3:-2], rest - 1.0, blind))
-        # A GPU hands over both at once; on the host the second waits until it is needed.
-        square, *slope = dots((d, d)) if on_host(u) else dots((d, d), (u, d))  # pyright: ignore[reportArgumentType]
+            square, now = dots((d, d), (u, u))  # pyright: ignore[reportArgumentType]
+            if not now > SURGE * steep:  # also where it is NaN, which no shorter step mends
+                return gamma, Memory._make((state.z, d, square, *memory[3:-3], rest - 1.0, blind, steep))
+        # A GPU hands over all at once; on the host the last one waits until it is needed.
+        pairs = ((d, d), (u, u)) if on_host(u) else ((d, d), (u, u), (u, d))
+        square, steep, *slope = dots(*pairs)  # pyright: ignore[reportArgumentType]
         f_z = state.f_z if state.f_z is not None else f.value(state.z)
         f_x, seen_square = f_z, square
         if testable(gamma, square, f_z, tiny):
@@ -217,5 +220,5 @@ class Adaptive:
         ratio, passed, rest, blind = verdict(gamma, square, seen_square, slope, f_z, f_x, tiny, wait, span, blind)
         if ratio != 1.0:
             gamma, growing, reversals = gamma * ratio, 0.0, reversals + growing
-        moves = (primal, dual, best, idle, patience, cap, shrinks, drift, wait, rest, rest, blind)
+        moves = (primal, dual, best, idle, patience, cap, shrinks, drift, wait, rest, rest, blind, steep)
         return gamma, Memory._make((state.z, d, square, size, tiny, passed, growing, reversals, *moves))

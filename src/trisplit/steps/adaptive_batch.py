@@ -24,7 +24,7 @@ from trisplit.arrays import (
 )
 from trisplit.kernels.host_rows import as_rows, is_double, shaped
 from trisplit.steps.adaptive import probe_distance
-from trisplit.steps.decisions import REST, SURGE, WIDTH
+from trisplit.steps.decisions import REST, STEEP, SURGE, WIDTH
 from trisplit.steps.row_loops import REFUSED, compiled_rows
 
 if TYPE_CHECKING:
@@ -127,10 +127,14 @@ class BatchAdaptive:
     def judge(self, memory: BatchMemory, state: "State", f: "Function") -> tuple[Array, BatchMemory]:
         """Judge all steps; the table of `memory`, which `propose` made for this iteration, is changed."""
         k, d = self.batch_ndim, state.move
-        square, rows = per_problem_dot(d, d, k), memory.table.reshape(-1, WIDTH)
+        square, steep, rows = (
+            per_problem_dot(d, d, k),
+            per_problem_dot(state.u, state.u, k),
+            memory.table.reshape(-1, WIDTH),
+        )
         if not memory.tests:
-            (squares,) = to_host(square)
-            surging = ~(squares <= SURGE * memory.square.reshape(-1))  # also where it is NaN
+            squares, steeps = to_host(square, steep)
+            surging = steeps > SURGE * rows[:, STEEP]
             memory = memory._replace(z=state.z, d=d, square=squares.reshape(memory.square.shape))
             rows[:, REST] = np.where(surging, REFUSED, rows[:, REST] - 1.0)
             if not surging.any():
@@ -138,8 +142,7 @@ class BatchAdaptive:
             memory = memory._replace(tests=int(surging.sum()))
         part, f_z = f.seen_part(d), f.value(state.z) if state.f_z is None else state.f_z
         seen = square if part is d else per_problem_dot(part, part, k)
-        tests = to_host(square, seen, square, per_problem_dot(state.u, d, k), f_z, f.value(state.x))  # pyright: ignore
-        tests[2] = memory.square.reshape(-1)
+        tests = to_host(square, seen, steep, per_problem_dot(state.u, d, k), f_z, f.value(state.x))  # pyright: ignore
         refused = compiled_rows().verdict_rows(rows, tests)
         memory = memory._replace(z=state.z, d=d, square=tests[0].reshape(memory.square.shape))
         return self._steps(memory.table, state.gamma) if refused else state.gamma, memory  # pyright: ignore

@@ -13,9 +13,9 @@ MIN_DRIFT = 0.05
 # After the first iterations moves are compared, and steps tested, in every fourth one: in a batch the same one for all,
 # as a value of f for one problem costs as much there as one for each.
 PERIOD, EARLY = 4.0, 8.0
-SURGE = 49.0  # growth of ||d||^2 from one iteration to the next after which a step is tested, rest or not
+SURGE = 2.0  # growth of ||grad f(z)||^2 since the last test after which a step is tested, rest or not
 MOST_ROOM = 1e9
-WIDTH, WAIT, SPAN, REST = 18, 14, 15, 16  # a row of the table: gamma and the numbers of the memory
+WIDTH, WAIT, SPAN, REST, BLIND, STEEP = 19, 14, 15, 16, 17, 18  # a row of the table: gamma and the memory's numbers
 
 
 def change(
@@ -42,6 +42,7 @@ def change(
     span: float,
     rest: float,
     blind: float,
+    steep: float,
 ) -> tuple[float, tuple[float, ...]]:
     """Return the gamma to try and the numbers of the memory, given the lengths of the last moves.
 
@@ -86,7 +87,7 @@ def change(
         size *= trial / gamma  # `tos` rescales y - z together with gamma
         span = rest = 0.0  # a longer step is tested
     balance = (passed, growing, reversals, primal_mean, dual_mean)
-    return trial, (size, tiny, *balance, best, idle, patience, cap, shrinks, drift, wait, span, rest, blind)
+    return trial, (size, tiny, *balance, best, idle, patience, cap, shrinks, drift, wait, span, rest, blind, steep)
 
 
 def testable(gamma: float, square: float, f_z: float, tiny: float) -> bool:
@@ -170,9 +171,10 @@ def change_row(
         before[i, 15],
         before[i, 16],
         before[i, 17],
+        before[i, 18],
     )
     after[i, 0] = gamma
     # Written out: an index that a loop counts makes the compiler keep the numbers in memory.
     after[i, 1], after[i, 2], after[i, 3], after[i, 4], after[i, 5], after[i, 6] = numbers[:6]
     after[i, 7], after[i, 8], after[i, 9], after[i, 10], after[i, 11], after[i, 12] = numbers[6:12]
-    after[i, 13], after[i, 14], after[i, 15], after[i, 16], after[i, 17] = numbers[12:]
+    after[i, 13], after[i, 14], after[i, 15], after[i, 16], after[i, 17], after[i, 18] = numbers[12:]

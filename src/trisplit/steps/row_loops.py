@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trisplit.steps.decisions import REST, SPAN, SURGE, WAIT, change, change_row, verdict
+from trisplit.steps.decisions import BLIND, REST, SPAN, STEEP, SURGE, WAIT, change, change_row, verdict
 
 REFUSED = -1.0  # in place of the rest of a problem whose step is tried again
 
@@ -39,16 +39,17 @@ def write_moves(
         next_y[i, j] = y[i, j] + relax * own
 
 
-def row_dots(d: np.ndarray, u: np.ndarray, i: int) -> tuple[float, float]:
-    """Return ||d||^2 and <u, d> of row i.
+def row_dots(d: np.ndarray, u: np.ndarray, i: int) -> tuple[float, float, float]:
+    """Return ||d||^2, ||u||^2 and <u, d> of row i.
 
     A loop that writes, too, would be summed in an order that depends on where the arrays lie.
     """
-    square = slope = 0.0
+    square = steep = slope = 0.0
     for j in range(d.shape[1]):
         square += d[i, j] * d[i, j]
+        steep += u[i, j] * u[i, j]
         slope += u[i, j] * d[i, j]
-    return square, slope
+    return square, steep, slope
 
 
 def row_size(z: np.ndarray, y: np.ndarray, i: int) -> float:
@@ -74,8 +75,8 @@ def move_row(waits: bool, z_square: float, both: float, square: float, relax: fl
 
 def judge_row(table: np.ndarray, i: int, square: float, seen: float, slope: float, f_z: float, f_x: float) -> bool:
     """Shorten gamma in row i of the table if `verdict` says so, and return whether it does."""
-    gamma, tiny, wait, span, blind = table[i, 0], table[i, 2], table[i, WAIT], table[i, SPAN], table[i, 17]
-    ratio, table[i, 3], span, table[i, 17] = verdict(gamma, square, seen, slope, f_z, f_x, tiny, wait, span, blind)
+    gamma, tiny, wait, span, blind = table[i, 0], table[i, 2], table[i, WAIT], table[i, SPAN], table[i, BLIND]
+    ratio, table[i, 3], span, table[i, BLIND] = verdict(gamma, square, seen, slope, f_z, f_x, tiny, wait, span, blind)
     table[i, SPAN] = table[i, REST] = span
     if ratio == 1.0:
         return False
@@ -86,12 +87,13 @@ def judge_row(table: np.ndarray, i: int, square: float, seen: float, slope: floa
     return True
 
 
-def rests(table: np.ndarray, i: int, square: float, before: float) -> bool:
-    """Say whether row i of the table goes without a test, and count that; `before` is ||d||^2 an iteration earlier."""
-    if not (table[i, REST] > 0.0 and square <= SURGE * before):
-        return False
-    table[i, REST] -= 1.0
-    return True
+def rests(table: np.ndarray, i: int, steep: float) -> bool:
+    """Say whether row i of the table goes without a test, and count that, given ||grad f(z)||^2; else remember that."""
+    if table[i, REST] > 0.0 and not steep > SURGE * table[i, STEEP]:
+        table[i, REST] -= 1.0
+        return True
+    table[i, STEEP] = steep
+    return False
 
 
 def any_refused(table: np.ndarray) -> bool:
@@ -131,12 +133,12 @@ def change_rows(table: np.ndarray, moves: np.ndarray, first: float, dominance: f
 def verdict_rows(table: np.ndarray, tests: np.ndarray) -> int:
     """Shorten gamma in each row of the table by what `verdict` says.
 
-    `tests` holds ||d||^2, that of the part which f sees, that of the iteration before, <u, d>, f(z) and f(x). The
-    number of refused steps is returned; as long as there are any, only they are judged again.
+    `tests` holds ||d||^2, that of the part which f sees, ||u||^2, <u, d>, f(z) and f(x). The number of refused steps is
+    returned; as long as there are any, only they are judged again.
     """
     refused, again = 0, any_refused(table)
     for i in range(table.shape[0]):
-        if (again and table[i, REST] != REFUSED) or rests(table, i, tests[0, i], tests[2, i]):
+        if (again and table[i, REST] != REFUSED) or rests(table, i, tests[2, i]):
             continue
         if judge_row(table, i, tests[0, i], tests[1, i], tests[3, i], tests[4, i], tests[5, i]):
             refused += 1
@@ -177,7 +179,6 @@ def judge_rows(
     table: np.ndarray,
     square: np.ndarray,
     seen: np.ndarray,
-    before: np.ndarray,
     d: np.ndarray,
     next_y: np.ndarray,
     x: np.ndarray,
@@ -194,14 +195,14 @@ def judge_rows(
     """Write d, ||d||^2 and the next y of all rows, change the table as `verdict_rows` does; count the refused steps.
 
     Their rows are written to `refused`; `again` says that only those refused before are judged. `seen` holds the
-    squared length of what f sees of d, and may be `square` itself; `before` is ||d||^2 an iteration earlier. Where f(z)
-    and f(x) are not known, not `valued`, steps to be tested after all count as refused.
+    squared length of what f sees of d, and may be `square` itself. Where f(z) and f(x) are not known, not `valued`,
+    steps to be tested after all count as refused.
     """
     count = 0
     for i in range(table.shape[0]):
         write_moves(x, z, y, relax, d, next_y, i)
-        square[i], slope = row_dots(d, u, i)
-        if (again and table[i, REST] != REFUSED) or rests(table, i, square[i], before[i]):
+        square[i], steep, slope = row_dots(d, u, i)
+        if (again and table[i, REST] != REFUSED) or rests(table, i, steep):
             continue
         if not valued:
             table[i, REST] = REFUSED
@@ -241,7 +242,7 @@ def compiled_rows() -> Compiled:
             inline=True,
         )(propose_rows),
         compiled(
-            f"i8({table},{vector},{vector},{vector},{arrays},{table},{table},{vector},{vector},i8[::1],f8,b1,b1)",
+            f"i8({table},{vector},{vector},{arrays},{table},{table},{vector},{vector},i8[::1],f8,b1,b1)",
             calls=(write_moves, *judging),
             sums=(row_dots,),
             inline=True,
