@@ -223,10 +223,7 @@ def reflect(z: np.ndarray, y: np.ndarray, u: np.ndarray, gamma: float, out: np.n
 def gradient_and_reflect(
     u: np.ndarray, g0: np.ndarray, z: np.ndarray, y: np.ndarray, mu: float, gamma: float, out: np.ndarray
 ) -> tuple[float, float]:
-    """Turn the product at z into the gradient 2 u + g0 - mu z, and do as `reflect`.
-
-    Return the value less its constant, and the squared length of the gradient.
-    """
+    """Make the product at z the gradient 2 u + g0 - mu z, do as `reflect`; return f(z) less a constant, ||u||^2."""
     gamma, mu, value, steep = z.dtype.type(gamma), z.dtype.type(mu), 0.0, 0.0
     for j in range(z.size):
         slope = 2 * u[j] + g0[j] - mu * z[j]
@@ -360,8 +357,7 @@ def run_iterations(
         value, steep = gradient_and_reflect(u, linear, z, y, mu, trial, v)
         value += constant
         rests = not adaptive or (numbers[REST] > 0.0 and not steep > SURGE * numbers[STEEP])
-        if not rests:
-            numbers[STEEP] = steep
+        numbers[STEEP] = numbers[STEEP] if rests else steep
         while True:
             gamma = trial
             if split == 1:
