@@ -83,8 +83,9 @@ class TestPlain:
         paths = [ts.tos(Problem(f, SPLITS[2]), y0, step) for y0 in points(batch)]
         for _ in range(30):
             for y, z, state in zip(points(batch), batch.z.numpy(), map(next, paths), strict=True):
-                assert close(y, state.y)
-                assert close(z, state.z)
+                # f is not convex: along some directions rounding errors grow by a third in an iteration.
+                assert close(y, state.y, ulps=1000.0)
+                assert close(z, state.z, ulps=1000.0)
             batch.advance(1)
 
     def test_two_matrices_that_are_not_symmetric(self):
