@@ -83,13 +83,9 @@ class BatchDriver:
     def run(self) -> BatchResult:
         """Iterate until every problem is finished or the run is over."""
         self.restore()
-        begun = self.now.state
-        status = Status.MAX_ITER if begun is not None and begun.t >= self.max_iter else None
+        status = None
         try:
-            if begun is not None and self.looks_at(begun.t) and self.now.trace[-1].iteration < begun.t:
-                self.look(begun)  # an interrupt came in the midst of that look
-                self.next_look = after(begun.t)
-            status = self.iterate(status)
+            status = self.iterate()
         except KeyboardInterrupt:
             if self.now.state is None:
                 raise
@@ -104,10 +100,15 @@ class BatchDriver:
             self.finish_rest(state, status or Status.NOT_FINITE)
         return self.result()
 
-    def iterate(self, status: Status | None) -> Status | None:
+    def iterate(self) -> Status | None:
         """Visit states until there is a reason to stop all, and return it; None if every problem is finished."""
-        states, unfinished = self.iteration(), not self.now.rows.done.all()
+        status, state = None, self.now.state
         with Progress(self.max_iter, self.time_limit, enabled=self.progress) as shown:
+            if state is not None:
+                status = self.ended_at(state, shown)
+                if status is None and not self.now.rows.done.all():
+                    self.compact(state)
+            states, unfinished = self.iteration(), not self.now.rows.done.all()
             while status is None and unfinished:
                 state = none_if_failed(states.__next__)
                 if state is None:
@@ -123,6 +124,13 @@ class BatchDriver:
                     self.save()
         return status
 
+    def ended_at(self, state: State, shown: Progress) -> Status | None:
+        """Return why a run that resumes from a state stops there, see `Driver.ended_at`."""
+        out = state.t >= self.max_iter
+        if self.looks_at(state.t) or (out and self.now.trace[-1].iteration < state.t):
+            return self.examine(state, shown)
+        return Status.MAX_ITER if out else None
+
     def iteration(self) -> Iterator[State]:
         """Return the states of the rows at work, those after the last one if there is one."""
         problem, state = self.now.rows.problem, self.now.state
@@ -135,7 +143,7 @@ class BatchDriver:
         return t >= self.next_look
 
     def visit(self, state: State, shown: Progress) -> Status | None:
-        """Look at a state if it is time to, and return why to stop all there, or None."""
+        """Draw, call back and examine a state; return why to stop all there, or None."""
         if self.output == "random":
             # A reservoir of one for each problem; numbers are drawn for all, so that none depends on which are at work.
             rows = self.now.rows
@@ -143,6 +151,10 @@ class BatchDriver:
             self.now = self.now._replace(rows=rows._replace(drawn=rows.keep(chosen, state, rows.drawn)))
         if self.callback is not None and self.callback(state):
             return Status.CALLBACK
+        return self.examine(state, shown)
+
+    def examine(self, state: State, shown: Progress) -> Status | None:
+        """Put problems that failed aside, look if it is time to, and return why to stop all there, or None."""
         self.drop_not_finite(state)
         out_of_time = self.time_limit is not None and perf_counter() - self.begin >= self.time_limit
         out_of_iterations = state.t >= self.max_iter
@@ -210,7 +222,8 @@ class BatchDriver:
             gradients=self.counts.grad,
             proxes=self.counts.prox,
         )
-        self.now = self.now._replace(rows=rows, trace=(*self.now.trace, row))
+        earlier = (one for one in self.now.trace if one.iteration < state.t)  # a resumed run may look again
+        self.now = self.now._replace(rows=rows, trace=(*earlier, row))
         return seen
 
     def part(self, places: np.ndarray, state: State) -> tuple[Rows, State, np.ndarray]:
@@ -322,10 +335,10 @@ class BatchDriver:
         rows, now = self.now.rows, perf_counter() - self.begin
         states = {"last": self.now.state, "best": rows.best, "drawn": rows.drawn}
         arrays = {"members": rows.members, "done": rows.done, "first": rows.first}
-        arrays |= _named("best", rows.best_numbers)
+        arrays |= rows.known()[1].named("best")
         if self.now.finished:
             members, x, numbers, *rest = self.now.gathered()
-            arrays |= {"finished members": members, "finished x": to_numpy(x), **_named("finished", numbers)}
+            arrays |= {"finished members": members, "finished x": to_numpy(x), **numbers.named("finished")}
             arrays |= dict(zip(FINISHED[2:], rest, strict=True))
         info: dict[str, Json] = {
             "rows": [list(row) for row in self.now.trace],
@@ -385,7 +398,3 @@ class BatchDriver:
 def largest(errors: np.ndarray) -> float:
     """Return the largest number that is not NaN, NaN if there is none."""
     return float(np.fmax.reduce(errors, initial=np.nan))
-
-
-def _named(what: str, numbers: Numbers | None) -> dict[str, np.ndarray]:
-    return {} if numbers is None else {f"{what} {name}": column for name, column in numbers._asdict().items()}

@@ -79,8 +79,10 @@ class Driver:
         self.answer: Measured | None = None
         self.drawn: State | None = None
         self.next_look = 1
+        self.samples_then = 0  # taken before the last look that was due
         self.looking = 0.0
         self.earlier = (0.0, 0.0)  # seconds in runs before this one: iterating, and in all
+        self.counted = self.tally()  # when the last state arrived, or its visit was over
         self.checkpoint, self.saved_at = checkpoint, self.begin
 
     # A diverging iterate overflows; that becomes a status, so the warnings on the way there say nothing new.
@@ -89,16 +91,22 @@ class Driver:
         self, states: Iterator[State], guarantee: Callable[[int], Guarantee], resumed: State | None = None
     ) -> Result:
         """Consume `states`, which go on after `resumed` if that is given, until a stopping rule holds."""
-        state, status = resumed, None if resumed is None else self.ended_at(resumed)
+        state, status = resumed, None
         try:
             with Progress(self.max_iter, self.time_limit, enabled=self.progress) as shown:
+                if resumed is not None:
+                    status = self.ended_at(resumed, shown)
                 while status is None and (following := none_if_failed(states.__next__)) is not None:
                     state = following
+                    if self.checkpoint is not None:
+                        self.counted = self.tally()
                     if self.output == "random" and self.rng is not None and self.rng.random() * state.t < 1.0:
                         self.drawn = state  # a reservoir of one: each iterate so far is kept with probability 1 / t
                     status = self.visit(state, shown)
-                    if self.checkpoint is not None and perf_counter() - self.saved_at >= SAVE_SECONDS:
-                        self.save(state)
+                    if self.checkpoint is not None:
+                        self.counted = self.tally()
+                        if perf_counter() - self.saved_at >= SAVE_SECONDS:
+                            self.save(state)
         except KeyboardInterrupt:
             if state is None:
                 raise
@@ -119,20 +127,25 @@ class Driver:
             return False
         if self.estimated is None or not self.rows:
             return True
-        taken = self.counts.samples - self.rows[-1].samples  # none by an estimator that does not count
+        taken = self.counts.samples - self.samples_then  # none by an estimator that does not count
         return taken == 0 or taken >= self.estimated.access.n
 
-    def ended_at(self, state: State) -> Status | None:
-        """Return the status of a run that resumes from a state at which it is over already."""
+    def ended_at(self, state: State, shown: Progress) -> Status | None:
+        """Return the status of a run that resumes from a state at which it is over already.
+
+        Where it was stopped before it had looked at that state, it does so now.
+        """
+        due, out = self.is_due(state), state.t >= self.max_iter
         looked_at = bool(self.rows) and self.rows[-1].iteration == state.t
-        if not looked_at and self.is_due(state):  # an interrupt came in the midst of that look
-            looked_at = self.look(state) is not None
-            self.next_look = after(state.t)
+        status = Status.MAX_ITER if out else None
+        if due or (out and not looked_at):
+            self.rows = [row for row in self.rows if row.iteration < state.t]
+            return self.examine(state, due, shown) or status
         if looked_at and self.tol > 0 and self.output != "random":
             seen = self.measure(state)
             if seen is not None and self.converged(seen):
                 return Status.CONVERGED
-        return Status.MAX_ITER if state.t >= self.max_iter else None
+        return status
 
     def visit(self, state: State, shown: Progress) -> Status | None:
         """Look at a state if it is time to, and return why to stop there, or None."""
@@ -142,16 +155,22 @@ class Driver:
             return Status.CALLBACK
         out_of_time = self.time_limit is not None and perf_counter() - self.begin >= self.time_limit
         out_of_iterations = state.t >= self.max_iter
+        status = Status.TIME_LIMIT if out_of_time else Status.MAX_ITER if out_of_iterations else None
         due = self.is_due(state)
-        if due or out_of_time or out_of_iterations:
-            seen = self.look(state)
-            self.next_look = after(state.t) if due else self.next_look
-            if seen is None:
-                return Status.NOT_FINITE
-            shown.update(self.rows[-1])
-            if self.output != "random" and self.converged(seen):
-                return Status.CONVERGED
-        return Status.TIME_LIMIT if out_of_time else Status.MAX_ITER if out_of_iterations else None
+        return (self.examine(state, due, shown) if due or status is not None else None) or status
+
+    def examine(self, state: State, due: bool, shown: Progress) -> Status | None:
+        """Look at a state, and return the status of a run that is over because of what is seen, else None.
+
+        Where it was not due, as at the end of a run, the next look comes when it would have come without.
+        """
+        seen = self.look(state)
+        if due:
+            self.next_look, self.samples_then = after(state.t), self.counts.samples
+        if seen is None:
+            return Status.NOT_FINITE
+        shown.update(self.rows[-1])
+        return Status.CONVERGED if self.output != "random" and self.converged(seen) else None
 
     def look(self, state: State) -> Measured | None:
         """Certify and record `state`; None if it is not finite. The time for it is not counted."""
@@ -223,16 +242,20 @@ class Driver:
             return True
         return residual <= first.stationarity / 2
 
+    def tally(self) -> list[int]:
+        """Return the counts as they are now."""
+        return [self.counts.value, self.counts.grad, self.counts.prox, self.counts.samples]
+
     def save(self, state: State) -> None:
         """Write the checkpoint: all that the next iterate, the trace and the answer depend on."""
         if self.checkpoint is None:
             return
         states = {"last": state}
-        counts = self.counts
         info: dict[str, Json] = {
             "rows": [list(row) for row in self.rows],
-            "counts": [counts.value, counts.grad, counts.prox, counts.samples],
+            "counts": self.counted,  # pyright: ignore[reportAssignmentType]
             "next_look": self.next_look,
+            "samples_then": self.samples_then,
             "seconds": [
                 self.earlier[0] + perf_counter() - self.begin - self.looking,
                 self.earlier[1] + perf_counter() - self.begin,
@@ -259,7 +282,8 @@ class Driver:
             return None
         states, info, arrays = saved
         self.rows = [TraceRow(*row) for row in info["rows"]]
-        self.counts.value, self.counts.grad, self.counts.prox, self.counts.samples = info["counts"]
+        self.counts.value, self.counts.grad, self.counts.prox, self.counts.samples = self.counted = info["counts"]
+        self.samples_then = info["samples_then"]
         if self.estimated is not None:
             self.estimated.restore(info["gradient"], arrays, like)
         self.next_look, self.earlier, self.seed = info["next_look"], tuple(info["seconds"]), info["seed"]

@@ -55,6 +55,10 @@ class Numbers(NamedTuple):
         """Return these numbers where the mask holds, else the others."""
         return Numbers(*(np.where(mask, mine, theirs) for mine, theirs in zip(self, other, strict=True)))
 
+    def named(self, what: str) -> dict[str, np.ndarray]:
+        """Return the columns by name, for a checkpoint."""
+        return {f"{what} {name}": column for name, column in self._asdict().items()}
+
 
 class Rows(NamedTuple):
     """The problems in the arrays of an iteration.

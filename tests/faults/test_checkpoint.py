@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -241,16 +242,60 @@ def test_an_interrupt_anywhere_in_f_or_a_term_changes_nothing_of_what_follows(tm
         options = {"output": output, "rng": 1, "tol": 1e-7, "max_iter": 62, "batch_ndim": len(k)}
         return ts.minimize(f, x0, [Box(-1, 1), Counted(1.5)], checkpoint=path, **options)
 
-    whole, resumed = solve(None, 10**6), 0
-    total = 10**6 - left[0]
-    for calls in range(8, total - 4):  # the first ones come before the first iteration, the last ones after the last
+    whole = solve(None, 10**6)
+    for calls in range(1, 10**6 - left[0]):
         path = tmp_path / f"{calls}.ckpt"
-        solve(path, calls)
+        with suppress(KeyboardInterrupt):  # one before the first iteration or after the last goes through
+            solve(path, calls)
         res = solve(path, 10**6)
-        resumed += 1
         assert np.array_equal(res.x, whole.x)
         assert np.array_equal(res.nit, whole.nit)
         assert np.array_equal(res.iteration, whole.iteration)
         assert np.array_equal(res.status, whole.status)
         assert np.array_equal(res.trace["iteration"], whole.trace["iteration"])
-    assert resumed > 50
+        assert batch or (res.nfev, res.njev, res.nprox) == (whole.nfev, whole.njev, whole.nprox)
+    assert calls > 50
+
+
+@pytest.mark.parametrize("gradient", ["minibatch", "svrg", "saga"])
+def test_looks_of_an_interrupted_run_with_estimates_are_those_of_the_whole(tmp_path, gradient):
+    """A look comes after a pass over the samples, of which the iteration that was cut off has taken some, too."""
+    rng, left = np.random.default_rng(3), [0]
+    A, b = rng.standard_normal((60, 5)), rng.standard_normal(60)
+
+    class Counted(L2Ball):
+        def prox(self, x, gamma):
+            left[0] -= 1
+            if left[0] == 0:
+                raise KeyboardInterrupt
+            return super().prox(x, gamma)
+
+    def solve(path, calls, until=70):
+        left[0] = calls
+        options = {"gradient": gradient, "step": 0.01, "output": "best", "tol": 1e-12, "rng": 1, "checkpoint": path}
+        return ts.minimize(
+            ts.losses.LeastSquares(A, b), np.zeros(5), [Box(-1, 1), Counted(2.0)], max_iter=until, **options
+        )
+
+    whole = solve(None, 10**6)
+    for calls in range(4, 70, 3):
+        path = tmp_path / f"{calls}.ckpt"
+        assert solve(path, calls).status is ts.Status.INTERRUPTED
+        res = solve(path, 10**6)
+        assert np.array_equal(res.x, whole.x)
+        assert np.array_equal(res.trace["iteration"], whole.trace["iteration"])
+    path = tmp_path / "ended.ckpt"
+    solve(path, 10**6, until=16)
+    assert set(solve(path, 10**6).trace["iteration"]) == {16, *whole.trace["iteration"]}
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_a_look_at_the_end_of_a_run_does_not_move_the_others(tmp_path, k):
+    rng, path = np.random.default_rng(4), tmp_path / "run.ckpt"
+    c, x0 = rng.standard_normal((2, *(3,) * k, 4))
+    problem = (lambda x: ((np.cos(x) + c * x).sum(-1), c - np.sin(x))), x0, [Box(-1, 1), L2Ball(1.5)]
+    whole = ts.minimize(*problem, batch_ndim=k, tol=0, max_iter=60)
+    for until in (11, 40, 60):
+        res = ts.minimize(*problem, batch_ndim=k, tol=0, max_iter=until, checkpoint=path)
+    assert {11, 40}.isdisjoint(whole.trace["iteration"])
+    assert res.trace["iteration"].tolist() == sorted({11, 40, *whole.trace["iteration"].tolist()})

@@ -11,7 +11,7 @@ import trisplit as ts
 from trisplit.kernels import birkhoff
 from trisplit.qap import Instance, Objective, initial_point, load, relax
 from trisplit.qap.engine import SPLITS, Engine
-from trisplit.steps import Adaptive, Constant
+from trisplit.steps import Adaptive, Constant, decisions
 
 LINEAR = Instance("linear", *np.random.default_rng(3).integers(-9, 10, (2, 14, 14)), C=np.arange(196).reshape(14, 14))
 NAMES = ["nug12", "chr12a", "bur26a", "tai30a", "sko49", "esc16f", "esc32a", "lipa20a", "tai50b", "linear"]
@@ -99,6 +99,34 @@ def test_engine_is_the_plain_loop_in_float32(name, split, kind):
     plain = ts.tos(ts.Problem(engine.form, SPLITS[split]), start, engine.rule)
     z_off, _ = distance_between(engine, plain, 50 if kind == "constant" else 15)
     assert z_off <= (1e-5 if kind == "constant" else 1e-3)
+
+
+@pytest.mark.parametrize("name", ["nug12", "bur26a", "linear"])
+@pytest.mark.parametrize("split", [1, 2])
+@pytest.mark.parametrize("ratio", [0.51, 0.49])
+def test_a_step_that_rests_is_tested_where_the_gradient_surges(name, split, ratio):
+    """In the plain loop and in the engine; `ratio` is that of ||grad f(z)||^2 at the last test to what it is now."""
+    engine = engine_of(name, split)
+    problem = ts.Problem(engine.form, SPLITS[split])
+    *_, state = islice(ts.tos(problem, start_of(INSTANCES[name].n), engine.rule), 12)
+    now = next(ts.tos(problem, state.y, engine.rule, resume=state)).u
+    numbers = {"wait": 2.0, "span": 2.0, "rest": 2.0, "steep": ratio * float((now**2).sum())}
+    plain = next(ts.tos(problem, state.y, engine.rule, resume=state._replace(memory=state.memory._replace(**numbers))))
+    engine.advance(12)
+    places = [decisions.WAIT, decisions.SPAN, decisions.REST, decisions.STEEP]
+    engine.numbers[places] = list(numbers.values())
+    before = engine.tests
+    engine.advance(1)
+    tested = 1.0 / ratio > decisions.SURGE
+    assert (engine.tests > before) == tested
+    assert (
+        (engine.numbers[decisions.STEEP] == numbers["steep"])
+        == (plain.memory.steep == numbers["steep"])
+        == (not tested)
+    )
+    assert engine.numbers[places] == pytest.approx(
+        [plain.memory.wait, *plain.memory[-4:-2], plain.memory.steep], rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", ["nug12", "lipa20a", "linear"])
