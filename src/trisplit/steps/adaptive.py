@@ -201,13 +201,11 @@ class Adaptive:
             blind,
             steep,
         ) = memory
-        if rest > 0.0:
-            square, now = dots((d, d), (u, u))  # pyright: ignore[reportArgumentType]
-            if not now > SURGE * steep:  # also where it is NaN, which no shorter step mends
-                return gamma, Memory._make((state.z, d, square, *memory[3:-3], rest - 1.0, blind, steep))
-        # A GPU hands over all at once; on the host the last one waits until it is needed.
-        pairs = ((d, d), (u, u)) if on_host(u) else ((d, d), (u, u), (u, d))
-        square, steep, *slope = dots(*pairs)  # pyright: ignore[reportArgumentType]
+        # A GPU hands over all at once; on the host, and where it may rest, the last one waits until it is needed.
+        pairs = ((d, d), (u, u)) if rest > 0.0 or on_host(u) else ((d, d), (u, u), (u, d))
+        square, now, *slope = dots(*pairs)  # pyright: ignore[reportArgumentType]
+        if rest > 0.0 and not now > SURGE * steep:  # also where it is NaN, which no shorter step mends
+            return gamma, Memory._make((state.z, d, square, *memory[3:-3], rest - 1.0, blind, steep))
         f_z = state.f_z if state.f_z is not None else f.value(state.z)
         f_x, seen_square = f_z, square
         if testable(gamma, square, f_z, tiny):
@@ -220,5 +218,5 @@ class Adaptive:
         ratio, passed, rest, blind = verdict(gamma, square, seen_square, slope, f_z, f_x, tiny, wait, span, blind)
         if ratio != 1.0:
             gamma, growing, reversals = gamma * ratio, 0.0, reversals + growing
-        moves = (primal, dual, best, idle, patience, cap, shrinks, drift, wait, rest, rest, blind, steep)
+        moves = (primal, dual, best, idle, patience, cap, shrinks, drift, wait, rest, rest, blind, now)
         return gamma, Memory._make((state.z, d, square, size, tiny, passed, growing, reversals, *moves))

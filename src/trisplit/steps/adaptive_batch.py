@@ -126,12 +126,8 @@ class BatchAdaptive:
 
     def judge(self, memory: BatchMemory, state: "State", f: "Function") -> tuple[Array, BatchMemory]:
         """Judge all steps; the table of `memory`, which `propose` made for this iteration, is changed."""
-        k, d = self.batch_ndim, state.move
-        square, steep, rows = (
-            per_problem_dot(d, d, k),
-            per_problem_dot(state.u, state.u, k),
-            memory.table.reshape(-1, WIDTH),
-        )
+        k, d, u, rows = self.batch_ndim, state.move, state.u, memory.table.reshape(-1, WIDTH)
+        square, steep = per_problem_dot(d, d, k), per_problem_dot(u, u, k)
         if not memory.tests:
             squares, steeps = to_host(square, steep)
             surging = steeps > SURGE * rows[:, STEEP]
@@ -142,7 +138,7 @@ class BatchAdaptive:
             memory = memory._replace(tests=int(surging.sum()))
         part, f_z = f.seen_part(d), f.value(state.z) if state.f_z is None else state.f_z
         seen = square if part is d else per_problem_dot(part, part, k)
-        tests = to_host(square, seen, steep, per_problem_dot(state.u, d, k), f_z, f.value(state.x))  # pyright: ignore
+        tests = to_host(square, seen, steep, per_problem_dot(u, d, k), f_z, f.value(state.x))  # pyright: ignore
         refused = compiled_rows().verdict_rows(rows, tests)
         memory = memory._replace(z=state.z, d=d, square=tests[0].reshape(memory.square.shape))
         return self._steps(memory.table, state.gamma) if refused else state.gamma, memory  # pyright: ignore
