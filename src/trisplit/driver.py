@@ -157,7 +157,9 @@ class Driver:
         out_of_iterations = state.t >= self.max_iter
         status = Status.TIME_LIMIT if out_of_time else Status.MAX_ITER if out_of_iterations else None
         due = self.is_due(state)
-        return (self.examine(state, due, shown) if due or status is not None else None) or status
+        if due or status is not None:
+            return self.examine(state, due, shown) or status
+        return None
 
     def examine(self, state: State, due: bool, shown: Progress) -> Status | None:
         """Look at a state, and return the status of a run that is over because of what is seen, else None.
