@@ -121,7 +121,7 @@ def ours(name: str, estimator: Any, settings: str, **options: Any) -> Contestant
 
 def exact_watch(problem: Problem, see: Watch) -> object:
     f = Counted(problem.f)
-    show = lambda state: see(state.t, f.samples, state.z)  # noqa: E731
+    show = lambda made: see(made.t, f.samples, made.z)  # noqa: E731
     return ts.minimize(f, problem.x0, problem.terms, tol=0, max_iter=MANY, callback=show)
 
 

@@ -29,7 +29,7 @@ class Contestant:
 
 def trisplit_run(step: Callable[[Problem], Any]) -> Callable[[Problem, int, See | None], object]:
     def run(problem: Problem, iterations: int, see: See | None) -> object:
-        callback = None if see is None else lambda state: see(state.z)
+        callback = None if see is None else lambda made: see(made.z)
         terms = problem.g, problem.h
         return ts.minimize(
             problem.f, problem.x0, terms, step=step(problem), tol=0, max_iter=iterations, callback=callback

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 import trisplit as ts
-from trisplit.problem import Term
+from trisplit.problems.problem import Term
 
 Array = np.ndarray
 ValueAndSlope = Callable[[Array], tuple[float, Array]]
@@ -68,10 +68,10 @@ class Problem:
         """Return the least value of a long run with step="auto", and its iterations."""
         best = np.inf
 
-        def see(state: ts.State) -> None:
+        def see(made: ts.Iterate) -> None:
             nonlocal best
-            if state.t % 10 == 0:
-                best = min(best, self.phi(state.z))
+            if made.t % 10 == 0:
+                best = min(best, self.phi(made.z))
 
         result = ts.minimize(self.f, self.x0, (self.g, self.h), tol=1e-11, max_iter=max_iter, callback=see)
         return min(best, self.phi(result.x)), result.nit

@@ -151,9 +151,9 @@ def history_of(problem: Robust, name: str, most: int) -> list[list[float]]:
         nonlocal samples
         samples = taken
 
-    def enough(state: ts.State) -> bool:
-        passes[state.t] = (f.samples if isinstance(f, Counted) else samples) / n
-        return passes[state.t] > most
+    def enough(made: ts.Iterate) -> bool:
+        passes[made.t] = (f.samples if isinstance(f, Counted) else samples) / n
+        return passes[made.t] > most
 
     gradient = EXACT if name == EXACT else Watched(ts.gradients.as_gradient(name), see)
     given = {"gradient": gradient, "tol": 0, "max_iter": MANY, "rng": 0, "callback": enough}

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import trisplit as ts
-from trisplit.qap.engine import Concavity
+from trisplit.qap.concavity import Concavity
 from trisplit.qap.gpu.batch import Batch
 
 if TYPE_CHECKING:

@@ -45,12 +45,12 @@ def pictures(instance: ts.qap.Instance) -> list[Picture]:
     relaxed = ts.Problem(f, sets)
     y = ts.qap.initial_point(n, np.random.default_rng(SEED))
     found = []
-    for state in ts.tos(ts.Problem(f.tangent(), sets), y, ts.steps.Adaptive()):
-        f_z = f.value(state.z)
-        infeasibility, gap = ts.certificates.feasible_stationary(relaxed, state.z)
+    for made in ts.tos(ts.Problem(f.tangent(), sets), y, ts.steps.Adaptive()):
+        f_z = f.value(made.z)
+        infeasibility, gap = ts.certificates.feasible_stationary(relaxed, made.z)
         last = max(abs(gap) / max(f_z, 1.0), infeasibility / n**0.5) <= TOL
-        if last or state.t in SHOWN:
-            found.append(Picture(state.t, state.z.copy(), f_z, gap, infeasibility, last))
+        if last or made.t in SHOWN:
+            found.append(Picture(made.t, made.z.copy(), f_z, gap, infeasibility, last))
         if last:
             break
     return found

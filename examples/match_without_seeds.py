@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "figures" / "match_without_seeds.png"
 VERTICES, DENSITY, PAIRS = 150, 0.3, 5
 CORRELATIONS = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
-WAYS = {
+STRATEGIES = {
     "splitting from a spectral start (default)": ({}, {"color": "#0072B2", "marker": "o"}),
     "Frank-Wolfe from a spectral start": (
         {"method": "faq", "init": "spectral", "polish": False},
@@ -42,11 +42,11 @@ def pair(correlation: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 
 def shares(correlation: float) -> dict[str, list[float]]:
-    """Return the shares of vertices that each way matches right, one for each pair."""
-    found = {name: [] for name in WAYS}
+    """Return the shares of vertices that each strategy matches right, one for each pair."""
+    found = {name: [] for name in STRATEGIES}
     for seed in range(PAIRS):
         A, B, truth = pair(correlation, seed)
-        for name, (options, _) in WAYS.items():
+        for name, (options, _) in STRATEGIES.items():
             res = ts.matching.graph_match(A, B, rng=seed, **options)
             found[name].append(float(np.mean(res.permutation == truth)))
     return found
@@ -58,7 +58,7 @@ def draw(found: list[dict[str, list[float]]]) -> "Figure":
 
     figure = Figure(figsize=(7.4, 3.6), layout="constrained")
     axis = figure.subplots()
-    for name, (_, look) in WAYS.items():
+    for name, (_, look) in STRATEGIES.items():
         axis.plot(CORRELATIONS, [100 * np.mean(one[name]) for one in found], label=name, linewidth=1.8, **look)
         for correlation, one in zip(CORRELATIONS, found, strict=True):
             dots = [100 * share for share in one[name]]

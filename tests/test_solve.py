@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from itertools import pairwise
 
 import cvxpy as cp
@@ -34,15 +35,6 @@ def convex(seed=0):
     return Quadratic(f.Q + 0.3 * np.eye(SIZE), f.c)
 
 
-def errors(res):
-    """The two numbers that the tolerance is compared with."""
-    certificate = res.certificate
-    return (
-        certificate.stationarity / max(1.0, abs(res.fun)),
-        certificate.infeasibility / max(1.0, float(np.linalg.norm(res.x))),
-    )
-
-
 # Stopping
 
 
@@ -50,49 +42,42 @@ def errors(res):
 @pytest.mark.parametrize("step", ["auto", 0.3])
 @pytest.mark.parametrize("kind", CERTIFIED)
 def test_the_certificate_of_the_returned_point_is_within_tol(kind, step, output):
+    """Of the natural size of a gap, a slope times a way: both are about 3 here."""
     terms, f, tol = CERTIFIED[kind], convex(), 1e-7
     res = minimize(f, np.ones(SIZE), terms, step=step, output=output, tol=tol)
     assert res.status is ts.Status.CONVERGED
     assert res.success
     assert res.certificate.kind == kind.split()[0]
-    assert max(errors(res)) <= tol
+    assert max(res.certificate[:2]) <= 10 * tol
     assert res.nit == res.iteration == res.trace["iteration"][-1]
-    if kind == "gap":
-        assert res.certificate.stationarity == ts.certificates.epsilon_stationary(ts.Problem(f, terms), res.x)
+    if kind == "gap":  # and what rounding may have done to it
+        gap = ts.certificates.epsilon_stationary(ts.Problem(f, terms), res.x)
+        assert 0 < res.certificate.stationarity - gap < 1e-14
 
 
-def test_it_stops_at_the_first_look_that_is_within_tol():
-    f, tol, lengths = convex(), 1e-6, {}
-    res = minimize(
-        f, np.ones(SIZE), CERTIFIED["gap"], step=0.1, tol=tol, callback=lambda s: lengths.update({s.t: s.z @ s.z})
-    )
-    *before, last = [
-        max(
-            row.stationarity / max(1.0, abs(row.objective)),
-            row.infeasibility / max(1.0, lengths[row.iteration] ** 0.5),
-        )
-        for row in res.trace
+def test_it_stops_at_the_first_check_that_is_within_tol():
+    """The residual must fall below tol times the largest slope, which was that of the start, as it vanishes."""
+    target = np.linspace(-0.5, 0.5, SIZE)
+    f = lambda x: (((x - target) ** 2).sum() / 2, x - target)  # noqa: E731
+    res = minimize(f, np.ones(SIZE), [Box(-3, 3), L1(0.0)], step=0.1, tol=1e-6)
+    residuals = 0.9 ** (res.trace["iteration"] - 1) * np.linalg.norm(1 - target)
+    assert residuals[-1] <= 1e-6 * residuals[0] < residuals[-2]
+
+
+def test_a_constant_added_to_f_changes_no_iteration():
+    target = np.linspace(-2, 2, SIZE)
+    runs = [
+        minimize(lambda x, c=c: (((x - target) ** 2).sum() / 2 + c, x - target), np.ones(SIZE), Box(-3, 3), step=0.1)
+        for c in (0.0, 1e-3, 1.0, 1e6)
     ]
-    assert min(before) > tol >= last
-
-
-def test_a_large_objective_loosens_the_rule_and_a_small_one_does_not_tighten_it():
-    target = np.linspace(-2, 2, SIZE)  # the minimum over the whole space is 0, so fun is the shift in the end
-    iterations = []
-    for shift in (0.0, 1e-3, 1.0, 1e6):
-        res = minimize(
-            lambda x: (((x - target) ** 2).sum() / 2 + shift, x - target), np.ones(SIZE), Box(-3, 3), step=0.1
-        )
-        assert res.success
-        assert res.certificate.stationarity <= 1e-6 * max(1.0, abs(res.fun))
-        iterations.append(res.nit)
-    assert iterations[0] == iterations[1] == iterations[2] > iterations[3]
+    assert all(res.success for res in runs)
+    assert len({(res.nit, res.x.tobytes()) for res in runs}) == 1
 
 
 def test_zero_tol_never_stops_on_the_certificate():
     # f(x) = ||x||^2 / 2 is minimal at the start: stationarity and infeasibility are exactly 0.
     res = minimize(lambda x: (x @ x / 2, x), np.zeros(3), Box(-1, 1), tol=0, max_iter=50)
-    assert errors(res) == (0.0, 0.0)
+    assert res.certificate[:2] == (0.0, 0.0)
     assert res.status is ts.Status.MAX_ITER
     assert res.nit == 50
     assert not res.success
@@ -348,8 +333,8 @@ def test_all_ways_to_give_f_are_the_same(kind, step):
     for res in runs[1:]:
         assert np.array_equal(res.x, runs[0].x)
         assert (res.fun, res.nit, res.nfev, res.njev) == (runs[0].fun, runs[0].nit, runs[0].nfev, runs[0].njev)
-    assert both.calls["value"] + both.calls["both"] == runs[1].nfev
-    assert both.calls["grad"] + both.calls["both"] == runs[1].njev
+    calls = both.calls["value"] + both.calls["grad"] + 2 * both.calls["both"]
+    assert calls == runs[1].nfev + runs[1].njev + runs[1].nevidence
     assert both.calls["both"] >= runs[1].nit / 8 * (step == "auto")  # shared work is used
 
 
@@ -369,3 +354,9 @@ def test_progress_changes_no_number(kind, monkeypatch, capsys):
 def test_progress_is_silent_without_a_terminal(capsys):
     minimize(convex(), np.ones(SIZE), Box(0, 1), progress=True)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_tolerance_may_be_a_fraction():
+    res = ts.minimize(lambda x: (((x - 3) ** 2).sum() / 2, x - 3), np.zeros(2), L1(0.1), tol=Fraction(1, 10**6))
+    assert res.success
+    assert res.x == pytest.approx(2.9, abs=1e-5)

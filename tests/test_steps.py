@@ -1,6 +1,8 @@
 """Step rules: the adaptive rule needs no constants, stays bounded, and is fast where it should be."""
 
-from itertools import islice
+import pickle
+from copy import copy, deepcopy
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -8,9 +10,10 @@ from sklearn.preprocessing import StandardScaler
 
 import trisplit as ts
 from tests.problems import BIRKHOFF_SPLITS, quadratic
+from trisplit.splitting.tos import MAX_TRIALS
 from trisplit.steps import Adaptive, Constant, Theory, as_step
-from trisplit.steps.adaptive import Memory
-from trisplit.steps.decisions import MAX_BLIND, PERIOD, SURGE, change, verdict
+from trisplit.steps.decisions import PERIOD, SURGE
+from trisplit.steps.records import Table
 from trisplit.terms import L1, Affine, Box, GroupL2, NonNegative, Zero
 
 KINDS = ("linear", "concave", "indefinite", "convex")
@@ -27,8 +30,9 @@ def test_auto_reaches_the_tolerance_over_the_birkhoff_polytope(name, kind, n, se
     steps = []
     res = ts.minimize(f, x0, BIRKHOFF_SPLITS[name], callback=lambda s: steps.append(s.gamma))
     assert res.success, res
-    assert abs(res.certificate.stationarity) <= 1e-6 * max(1.0, abs(res.fun))
-    assert res.certificate.infeasibility <= 1e-6 * max(1.0, float(np.linalg.norm(res.x)))
+    size = float(np.linalg.norm(res.x)) + float(np.linalg.norm(x0))
+    assert abs(res.certificate.stationarity) <= 1e-5 * size * float(np.linalg.norm(f.grad(res.x)))
+    assert res.certificate.infeasibility <= 1e-5 * size
     # Bounded: by a multiple of 1/L, and without curvature by one of what balances domain and gradient.
     natural = 1 / f.lipschitz if kind != "linear" else n**0.5 / np.linalg.norm(f.c)
     assert max(steps) <= 1e3 * natural
@@ -129,6 +133,7 @@ def test_the_adaptive_step_finds_its_own_scale():
 
 
 @pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.filterwarnings("ignore:more time went")  # its f has data for each problem
 def test_a_step_that_rests_does_not_run_away_towards_a_barrier(batch):
     """<c, x> - sum log x is least at 1 / c; its curvature has no bound: a step that was right may soon be too long."""
     rng = np.random.default_rng(0)
@@ -196,7 +201,7 @@ def test_a_zero_objective_is_survived(name, rule):
 @pytest.mark.parametrize("power", [2, 4])
 def test_an_objective_that_is_unbounded_below_is_no_success(power):
     res = ts.minimize(lambda x: (-(x**power).sum(), -power * x ** (power - 1)), np.ones(2), L1(0.1))
-    assert res.status is ts.Status.NOT_FINITE
+    assert res.status is ts.Status.UNBOUNDED
     assert np.isfinite(res.x).all()
 
 
@@ -238,31 +243,242 @@ def test_the_first_step_is_no_rounding_error(seed):
     assert first_step("float32") == pytest.approx(first_step("float64"), rel=0.01)
 
 
-@pytest.mark.parametrize(
-    ("error", "ratio"), [(0.51, 0.9), (0.6, 0.95 * 0.5 / 0.6), (1.0, 0.475), (4.0, 0.95 / 8), (1e3, 0.1)]
-)
-def test_a_refused_step_shrinks_by_what_the_test_says(error, ratio):
-    """With ||d|| = gamma = 1 an error of 1/2 is allowed."""
-    found, passed, rest, _ = verdict(1.0, 1.0, 1.0, 0.0, 0.0, error, 1e-16, 3.0, 0.0, 0.0)
-    assert (found, passed, rest) == (pytest.approx(ratio), 0.0, 0.0)
+# Resuming
 
 
-@pytest.mark.parametrize("f_x", [np.inf, -np.inf, np.nan])
-def test_a_step_is_halved_where_f_is_not_finite_but_not_for_ever(f_x):
-    """An infinite f(x) has infinite rounding errors, too, which excuse nothing."""
-    trials = (1.0, 1.0, 1.0, 0.0, 0.0, f_x, 1e-16, 3.0, 0.0)
-    assert verdict(*trials, 0.0) == (0.5, 0.0, 0.0, 1.0)
-    assert verdict(*trials, float(MAX_BLIND)) == (1.0, 0.0, 0.0, float(MAX_BLIND))
+@pytest.mark.parametrize("name", ["one problem", "batch", "three terms"])
+@pytest.mark.parametrize("step", ["auto", 0.02])
+def test_an_iteration_goes_on_bit_by_bit_from_what_it_left(name, step):
+    """Also after a detour: what is handed on is not changed by those who iterate from it."""
+    f, terms, x0, _ = pieces(name)
+    problem = ts.Problem(f, terms, batch_ndim=x0.ndim - 1)
+    whole = list(islice(ts.tos(problem, x0, step), 60))
+    for t in (1, 2, 7, 30):
+        for _ in range(2):
+            after = islice(ts.tos(problem, x0, step, resume=whole[t - 1].after), 60 - t)
+            for made, expected in zip(after, whole[t:], strict=True):
+                assert made.t == expected.t
+                for field in ("z", "x", "y", "u", "d", "gamma"):
+                    assert np.array_equal(getattr(made, field), getattr(expected, field))
+                assert np.array_equal(made.after.y, expected.after.y)
 
 
-@pytest.mark.parametrize(
-    ("room", "reversals", "growth"),
-    [(1.0, 0, 0.5), (4.0, 0, np.log(4)), (1e3, 0, 2.0), (4.0, 1, np.log(2)), (1e3, 9, 0.2)],
-)
-def test_a_step_grows_by_the_room_that_the_last_test_left(room, reversals, growth):
-    """Which is at most 4 c / (1 + k), and c or half of log(room) unless there was no reversal; see docs/steps.md."""
-    _, *numbers = Memory(None, None, 0.0, *Adaptive().first_numbers(1e-16))[2:]
-    memory = dict(zip(Memory._fields[3:], numbers, strict=True)) | {"size": 1.0, "wait": 0.0}
-    memory |= {"passed": room, "reversals": float(reversals)}
-    gamma, _ = change(1.0, 0.5, 1.0, 0.5, 4.0, 1.0, *memory.values())
-    assert np.log(gamma) == pytest.approx(growth)
+@pytest.mark.parametrize("step", ["auto", 0.5])
+def test_an_iteration_goes_on_from_nothing_but_a_state_of_its_problem_and_step(step):
+    problem, x0 = ts.Problem(lambda x: (x @ x / 2, x), [Box(-1, 1), L1(0.1)]), np.ones(3)
+    made, other = next(ts.tos(problem, x0, step)), next(ts.tos(problem, x0, 0.5 if step == "auto" else "auto"))
+    copies = next(ts.tos(ts.Product(problem), x0, step))
+    for state, message in (
+        (made, "`resume` must be a State, got Iterate; pass `made.after`"),
+        (made.y, "`resume` must be a State, got ndarray; pass `made.after`"),
+        (
+            copies.after,
+            r"`resume` is a state of another problem: its y has shape \(3, 3\), that of this problem \(3,\); .*",
+        ),
+        (other.after, "`resume` is no state of the step (Adaptive|Constant); pass the `step` that made it"),
+    ):
+        with pytest.raises(ts.InputError, match=f"^{message}$"):
+            next(ts.tos(problem, x0, step, resume=state))
+    assert next(ts.tos(problem, None, step, resume=made.after)).t == 2  # no starting point is needed
+
+
+def renewed(value):
+    """Return what pickle makes of a value."""
+    return pickle.loads(pickle.dumps(value))
+
+
+@pytest.mark.parametrize("copied", [copy, deepcopy, renewed])
+@pytest.mark.parametrize("name", ["one problem", "batch", "three terms"])
+def test_an_iteration_goes_on_from_a_copy_of_what_it_left(name, copied):
+    f, terms, x0, _ = pieces(name)
+    problem = ts.Problem(f, terms, batch_ndim=x0.ndim - 1)
+    *_, before, now = islice(ts.tos(problem, x0), 10)
+    record = copied(before.after.memory.record)
+    state = copied(before).after._replace(memory=copied(before.after.memory)._replace(record=record))
+    again = next(ts.tos(problem, x0, resume=copied(state)))
+    assert np.array_equal(again.after.y, now.after.y)
+    assert np.array_equal(again.gamma, now.gamma)
+    assert type(again.after.memory.record) is type(now.after.memory.record)
+
+
+@pytest.mark.parametrize("copied", [deepcopy, renewed])
+def test_a_copied_table_has_numbers_of_its_own(copied):
+    table = Table.of(2, {"gamma": 1.0, "size": 2.0})
+    other = copied(table)
+    other.gamma = 5.0
+    assert other.rows.dtype == table.rows.dtype
+    assert (table.gamma == 1.0).all()
+    assert (other.gamma == 5.0).all()
+
+
+# Rules of one's own
+
+
+class Decreasing:
+    """gamma / sqrt(t)."""
+
+    def __init__(self, gamma):
+        self.gamma = gamma
+
+    def start(self, problem, y):
+        return self.gamma, (1,)
+
+    def propose(self, problem, memory, z, y, gamma):
+        (t,) = memory
+        return self.gamma / t**0.5, False, (t + 1,)
+
+    def judge(self, problem, memory, made, d):
+        return made.gamma, memory
+
+
+class Halving:
+    """Backtracking from a column or a number on f(x) <= f(z) + <grad f(z), d> + ||d||^2 / (2 gamma)."""
+
+    def start(self, problem, y):
+        return problem.as_steps(np.full(y.shape[: problem.batch_ndim], 1e3)[()], y), ()
+
+    def propose(self, problem, memory, z, y, gamma):
+        return gamma, True, memory
+
+    def judge(self, problem, memory, made, d):
+        (slope, square), f_z = problem.dots((made.u, d), (d, d)), problem.read(made.f_z)
+        gamma = np.reshape(made.gamma, np.shape(f_z))
+        model = f_z + slope + square / (2 * gamma) + 1e-12 * (1 + np.abs(f_z))  # rounding refuses nothing
+        refused = problem.read(problem.value(made.x)) > model
+        if not np.any(refused):
+            return made.gamma, memory
+        return problem.as_steps(np.where(refused, gamma / 2, gamma)[()], d), memory
+
+
+class Never:
+    """Halves every step."""
+
+    def start(self, problem, y):
+        return 1.0, ()
+
+    def propose(self, problem, memory, z, y, gamma):
+        return gamma, False, memory
+
+    def judge(self, problem, memory, made, d):
+        return made.gamma * 0.999, memory
+
+
+SPACES = {
+    "one problem": ((), [Box(-1, 1), L1(0.1)]),
+    "batch": ((5,), [Box(-1, 1), L1(0.1)]),
+    "three terms": ((), [Box(-1, 1), L1(0.1), NonNegative()]),
+    "batch of three terms": ((5,), [Box(-1, 1), L1(0.1), NonNegative()]),
+}
+D, C = np.array([1.0, 2.0, 5.0]), np.linspace(-3, 3, 15).reshape(5, 3)
+
+
+def pieces(name):
+    """Return f = sum_i D_i x_i^2 / 2 + C_i x_i, in a batch with a C for each problem, terms, x0 and the minimum."""
+    batch, terms = SPACES[name]
+    c = C if batch else C[1]
+    f = lambda x: ((D * x**2 / 2 + c * x).sum(-1), D * x + c)  # noqa: E731
+    least = 0.0 if len(terms) == 3 else -1.0
+    return f, terms, np.full(c.shape, 0.3), np.clip(-np.sign(c) * np.maximum(np.abs(c) - 0.1, 0) / D, least, 1)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_a_decreasing_step_of_ones_own(name):
+    f, terms, x0, expected = pieces(name)
+    steps = []
+    options = {"batch_ndim": x0.ndim - 1, "tol": 1e-5, "max_iter": 5000}
+    res = ts.minimize(f, x0, terms, step=Decreasing(0.5), callback=lambda made: steps.append(made.gamma), **options)
+    assert np.all(res.success)
+    np.testing.assert_allclose(res.x, expected, atol=1e-3)
+    np.testing.assert_allclose(steps, 0.5 / np.sqrt(np.arange(1, len(steps) + 1)), rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_backtracking_of_ones_own(name):
+    f, terms, x0, expected = pieces(name)
+    steps = []
+    options = {"batch_ndim": x0.ndim - 1, "tol": 1e-5, "max_iter": 20000}
+    res = ts.minimize(f, x0, terms, step=Halving(), callback=lambda made: steps.append(made.gamma), **options)
+    assert np.all(res.success)
+    np.testing.assert_allclose(res.x, expected, atol=1e-3)
+    assert np.max(steps[0]) < 1e3
+    assert all(np.all(new <= old) for old, new in pairwise(steps))
+    assert np.min(steps) >= 1 / (2 * D.max())
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_a_rule_of_ones_own_goes_on_from_a_checkpoint(tmp_path, name):
+    f, terms, x0, _ = pieces(name)
+    for step in (Decreasing(0.5), Halving()):
+        options = {"step": step, "batch_ndim": x0.ndim - 1, "tol": 0}
+        whole, path = ts.minimize(f, x0, terms, max_iter=50, **options), tmp_path / type(step).__name__
+        until = int(whole.trace["iteration"][8])  # a run checks where it ends, so only there
+        ts.minimize(f, x0, terms, max_iter=until, checkpoint=path, **options)
+        res = ts.minimize(f, x0, terms, max_iter=50, checkpoint=path, **options)
+        assert np.array_equal(res.x, whole.x)
+        assert (res.nfev, res.njev, res.nprox) == (whole.nfev, whole.njev, whole.nprox)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_a_rule_that_never_accepts_is_stopped(name):
+    f, terms, x0, _ = pieces(name)
+    with pytest.raises(ts.InputError, match=f"^Never refused {MAX_TRIALS} steps in a row; [^\n]*$"):
+        ts.minimize(f, x0, terms, step=Never(), batch_ndim=x0.ndim - 1)
+
+
+class OfAnOlderRelease:
+    """The form of a rule before 2026."""
+
+    needs_d = False
+
+    def needs_value(self, memory):
+        return False
+
+    def start(self, problem, y):
+        return 0.5, ()
+
+    def propose(self, memory, z, y, gamma):
+        return gamma, memory
+
+    def judge(self, memory, state, f):
+        return state.gamma, memory
+
+
+def test_a_rule_of_an_older_release_is_refused_before_the_first_iteration():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return (x**2).sum(), 2 * x
+
+    problem = ts.Problem(f, Box(-1, 1))
+    for use in (
+        lambda: as_step(OfAnOlderRelease()),
+        lambda: as_step(OfAnOlderRelease),
+        lambda: next(ts.tos(problem, np.ones(2), OfAnOlderRelease())),
+        lambda: ts.minimize(f, np.ones(2), Box(-1, 1), step=OfAnOlderRelease()),
+    ):
+        with pytest.raises(ts.InputError) as caught:
+            use()
+        message = str(caught.value)
+        assert message.startswith("OfAnOlderRelease is a step rule of an older release")
+        assert all(name in message for name in ("start(", "propose(", "judge(", "`StepRule`"))
+        assert "\n" not in message
+    assert not calls
+
+
+def test_a_rule_whose_class_was_passed_is_refused():
+    with pytest.raises(ts.InputError, match="`step` must be"):
+        as_step(Decreasing)
+
+
+class WithoutJudge:
+    """Forgets to say that it accepts every step."""
+
+    start, propose = Decreasing.start, Decreasing.propose
+
+
+@pytest.mark.parametrize("step", [WithoutJudge(), WithoutJudge])
+def test_a_rule_without_judge_is_told_to_say_so(step):
+    message = "`judge` of WithoutJudge is missing; write `judge = None` if every step is accepted"
+    with pytest.raises(ts.InputError, match=f"^{message}$"):
+        as_step(step)

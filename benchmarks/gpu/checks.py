@@ -42,7 +42,7 @@ def differences(bench: Bench, instance: ts.qap.Instance) -> dict[str, Any]:
     import torch
 
     from trisplit.qap.gpu.batch import Batch, starting_points
-    from trisplit.qap.gpu.loops import Plain
+    from trisplit.qap.gpu.iterations import Plain
 
     form = tangent(instance)
     y = starting_points(instance.n, STARTS, 0, torch.device(bench.device), torch.float64)
@@ -81,9 +81,9 @@ def same_walks(bench: Bench, instance: ts.qap.Instance) -> bool:
     import torch
 
     from trisplit.kernels.gpu.walks import Walks
-    from trisplit.qap.exchange_form import exchange_form
+    from trisplit.qap.swap_form import swap_form
 
-    form, rng = exchange_form(instance), np.random.default_rng(0)
+    form, rng = swap_form(instance), np.random.default_rng(0)
     p = torch.as_tensor(np.array([rng.permutation(form.n) for _ in range(STARTS)]), device=bench.device)
     walks = [Walks(form, torch.device(bench.device), STARTS, fused=fused) for fused in (None, False)]
     one, other = (each.improve(p, 2 if bench.quick else MOVES, 1) for each in walks)

@@ -9,7 +9,7 @@ import numpy as np
 
 import trisplit as ts
 from trisplit.errors import InputError
-from trisplit.qap.engine import Concavity
+from trisplit.qap.concavity import Concavity
 
 PACKAGES = {"torch": "torch", "triton": "triton", "jax": "jax", "cupy-cuda13x": "cupy", "cupy-cuda12x": "cupy"}
 ENTRIES = 2**26  # of the matrices whose costs are evaluated at once

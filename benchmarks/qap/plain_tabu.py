@@ -15,7 +15,7 @@ FAR = 2**62
 
 @compiled()
 def delta(A: np.ndarray, B: np.ndarray, p: np.ndarray, r: int, s: int) -> int:
-    """Return half of what the exchange of r and s changes, in O(n)."""
+    """Return half of what the swap of r and s changes, in O(n)."""
     total = 0
     for k in range(p.size):
         if k != r and k != s:

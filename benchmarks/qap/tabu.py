@@ -1,7 +1,7 @@
 """Moves a second of the compiled tabu search, next to one that is written as usual (`plain_tabu.py`).
 
 The data are symmetric matrices of integers 0 .. 99 without zeros but on the diagonal. Both searches begin at the same
-permutation and look at all exchanges in every move. Time is that of moves alone, the shortest of some runs.
+permutation and look at all swaps in every move. Time is that of moves alone, the shortest of some runs.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trisplit.paper.style import COLOURS, STYLE
-from trisplit.qap.exchange_form import exchange_form
 from trisplit.qap.instance import Instance
+from trisplit.qap.swap_form import swap_form
 from trisplit.qap.tabu import TabuSearch
 
 from ..report import Table
@@ -40,7 +40,7 @@ def measure(n: int, repeats: int, pairs: float) -> dict[str, Any]:
     """Return the moves a second of both searches, the best of some runs in turns."""
     instance, rng = dense_instance(n), np.random.default_rng(0)
     start = rng.permutation(n)
-    fast, plain = TabuSearch(exchange_form(instance)), PlainTabu(instance.A, instance.B, start)
+    fast, plain = TabuSearch(swap_form(instance)), PlainTabu(instance.A, instance.B, start)
     fast.start(start)
     moves = {PLAIN: max(1, int(2 * pairs / n**2)), FAST: max(1, int(2 * TIMES * pairs / n**2))}
     runs = {PLAIN: lambda: plain.advance(moves[PLAIN], rng), FAST: lambda: fast.advance(moves[FAST], rng)}

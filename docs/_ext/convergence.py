@@ -102,7 +102,7 @@ def cell(instance: ts.qap.Instance, options: dict) -> str:
 
 
 def errors(instance: ts.qap.Instance, options: dict) -> list[tuple[int, float]]:
-    """Return the iteration counts at which the driver looked, and the larger of the paper's errors there."""
+    """Return the iterations of the convergence checks, and the larger of the paper's errors there."""
     trace = ts.qap.relax(instance, rng=0, **options).trace
     stationarity = np.abs(trace["stationarity"]) / np.maximum(trace["objective"], 1)
     larger = np.maximum(stationarity, trace["infeasibility"] / instance.n**0.5)

@@ -8,9 +8,10 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from terms_table import escape, table
 
-from trisplit.paper import folder, tables
+from trisplit.paper import tables
 from trisplit.paper.claims import verdicts
 from trisplit.paper.pictures import pictures
+from trisplit.paper.results import Results, read_results
 from trisplit.paper.style import save_figure
 from trisplit.report.render import SIGNS, cell_text
 
@@ -19,9 +20,9 @@ DRAWN = Path(__file__).resolve().parents[1] / "_drawn"
 
 
 @cache
-def results() -> folder.Results:
+def results() -> Results:
     """Return what the files hold."""
-    return folder.read(RESULTS)
+    return read_results(RESULTS)
 
 
 class PaperDirective(SphinxDirective):

@@ -48,12 +48,12 @@ disc, plane = (
     ts.terms.L2Ball(0.8),
     ts.terms.HalfSpace(np.array([1.0, 1.0]), 1.0),
 )  # a + b <= 1
-problem, states = ts.Problem(f, [disc, plane]), []
-for state in ts.tos(problem, np.array([-1.2, 1.4]), 0.25):
-    states.append(state)
-    if state.t == 60:
+problem, iterates = ts.Problem(f, [disc, plane]), []
+for made in ts.tos(problem, np.array([-1.2, 1.4]), 0.25):
+    iterates.append(made)
+    if made.t == 60:
         break
-z, x = (np.array([getattr(state, name) for state in states]) for name in "zx")
+z, x = (np.array([getattr(made, name) for made in iterates]) for name in "zx")
 
 grid = np.linspace(-2, 2, 201)
 values = np.array([[f((a, b))[0] for a in grid] for b in grid])
@@ -94,8 +94,8 @@ plt.show()
 angles = np.linspace(0, 2 * np.pi, 4001)
 points = 0.8 * np.column_stack([np.cos(angles), np.sin(angles)])
 points = points[points.sum(axis=1) <= 1]
-bounds = [ts.certificates.bound(problem, state) for state in states]
-exact = [np.max((state.z - points) @ f(state.z)[1]) for state in states]
+bounds = [ts.certificates.bound(problem, made) for made in iterates]
+exact = [np.max((made.z - points) @ f(made.z)[1]) for made in iterates]
 res = ts.minimize(f, np.array([-1.2, 1.4]), [disc, plane], tol=1e-8)
 print(res)
 assert all(e <= b + 1e-9 for e, b in zip(exact, bounds, strict=True))

@@ -42,14 +42,14 @@ assert res.cost == best
 # move within the doubly stochastic matrices lowers its value by more than that. The lower bound holds for all layouts. It
 # leaves more open than there is: that no layout costs less than 9526 is known from long tree searches.
 relaxed = res.relaxation
-gap, infeasibility, kind = relaxed.certificate
+found = relaxed.certificate
 print(
-    f"relaxed: {kind} {gap:.3f} of {relaxed.fun:.0f}, infeasibility {infeasibility:.0e}"
+    f"relaxed: {found.kind} {found.stationarity:.3f} of {relaxed.fun:.0f}, infeasibility {found.infeasibility:.0e}"
 )
 print(f"lower bound: {res.lower_bound}, {res.bound_gap:.0%} below the cost")
 
 # %%
-# SciPy has two methods: Frank-Wolfe on the same relaxation (FAQ, Vogelstein and others 2015), and exchanges of pairs
+# SciPy has two methods: Frank-Wolfe on the same relaxation (FAQ, Vogelstein and others 2015), and swaps of pairs
 # (2-opt). Each is called once, and then again from random starts until a second is over.
 for method, start in {"faq": {"P0": "randomized"}, "2opt": {}}.items():
     options = {"rng": np.random.default_rng(0)}

@@ -56,9 +56,9 @@ best = {
 
 # %%
 # The model with both, to a tight tolerance. Neither norm is bounded, so that the certificate is a residual, the
-# norm of an element of the subdifferential; ``tol`` is relative to the objective, about 16. copt minimises the same
-# objective, with its own penalties, and stops where that norm is 1e-6. Both spend most of their time on singular
-# values, so that fewer iterations save little.
+# norm of an element of the subdifferential; ``tol`` is relative to the slopes of f and of the norms. copt minimises
+# the same objective, with its own penalties, and stops where that norm is 1e-6. Both spend most of their time on
+# singular values, so that fewer iterations save little.
 begin = perf_counter()
 res = fit(*best["both"], tol=1e-7)
 ours = perf_counter() - begin

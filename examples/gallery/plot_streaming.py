@@ -48,7 +48,7 @@ options = {"gradient": "svrg2", "rng": 0}
 
 # %%
 # The loss is convex, so the gap bounds how far the objective is above the smallest one. It is computed from all samples,
-# at the points that the driver looks at.
+# at the points where convergence is checked.
 reference = ts.minimize(f, np.zeros(d), terms, tol=1e-10, **options)  # and warms up
 begin = perf_counter()
 res = ts.minimize(f, np.zeros(d), terms, tol=1e-6, **options)

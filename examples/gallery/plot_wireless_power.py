@@ -30,7 +30,7 @@ limit = 0.7 * leak.sum() / channels  # less than what it hears with equal powers
 
 # %%
 # The rate of a link on a channel is :math:`\log_2(1 + s / r)` for the signal :math:`s` and the noise with interference
-# :math:`r` at its receiver. The function takes one matrix of powers or many, one after another.
+# :math:`r` at its receiver. The function takes one matrix of powers or many, and says that it treats all alike.
 own = np.einsum("iic->ic", gain)
 cross = gain * (1 - np.eye(links)[:, :, None])
 
@@ -40,6 +40,8 @@ def minus_rate(P):
     grad = own / (r + s) - np.einsum("ijc,...ic->...jc", cross, 1 / r - 1 / (r + s))
     return -np.log2(1 + s / r).sum(axis=(-2, -1)), -grad / np.log(2)
 
+
+minus_rate.rowwise = True
 
 # %%
 # Each row of :math:`P` is a transmitter's powers, nonnegative with a sum of at most 1; in each column, the licensed

@@ -2,17 +2,20 @@
 
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from types import ModuleType
 from typing import TYPE_CHECKING
+from warnings import warn
 
-from trisplit import algorithms, certificates, gradients, qap, steps, terms, theory
-from trisplit.algorithms.product import product
-from trisplit.algorithms.state import State
-from trisplit.algorithms.tos import Step, tos, tos_step
+from trisplit import gradients, qap, steps, terms, theory
+from trisplit.diagnosis import Check, check
 from trisplit.errors import GPUWarning, InputError
-from trisplit.problem import Problem, Smooth, Term
+from trisplit.path import Path, path
+from trisplit.problems import certificates
+from trisplit.problems.oracles import Smooth, Term
+from trisplit.problems.problem import Problem
+from trisplit.problems.product import Product
 from trisplit.result import BatchResult, Certificate, Guarantee, Result, Status, Trace
 from trisplit.solve import minimize
+from trisplit.splitting.tos import Iterate, State, Step, tos, tos_step
 
 if TYPE_CHECKING:
     from trisplit import losses, matching
@@ -23,9 +26,15 @@ if TYPE_CHECKING:
 LATER = ("losses", "matching", "sklearn", "torch")
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> object:
     if name in LATER:
         return import_module(f"trisplit.{name}")
+    if name == "algorithms":
+        warn("`trisplit.algorithms` is now `trisplit.splitting`", DeprecationWarning, stacklevel=2)
+        return import_module("trisplit.splitting")
+    if name == "product":
+        warn("`ts.product` is now `ts.tos`, for any number of terms", DeprecationWarning, stacklevel=2)
+        return lambda problem, y0, *rest, **options: tos(Product(problem), y0, *rest, **options)
     raise AttributeError(f"module 'trisplit' has no attribute {name!r}")
 
 
@@ -37,10 +46,14 @@ except PackageNotFoundError:  # run from a source tree that is not installed
 __all__ = [
     "BatchResult",
     "Certificate",
+    "Check",
     "GPUWarning",
     "Guarantee",
     "InputError",
+    "Iterate",
+    "Path",
     "Problem",
+    "Product",
     "Result",
     "Smooth",
     "State",
@@ -48,13 +61,13 @@ __all__ = [
     "Step",
     "Term",
     "Trace",
-    "algorithms",
     "certificates",
+    "check",
     "gradients",
     "losses",
     "matching",
     "minimize",
-    "product",
+    "path",
     "qap",
     "steps",
     "terms",

@@ -1,5 +1,6 @@
 """A progress line with rich, on standard error and only where that is a terminal."""
 
+from collections.abc import Sequence
 from time import perf_counter
 from types import TracebackType
 from typing import Self
@@ -8,7 +9,7 @@ from trisplit.result import BatchTraceRow, TraceRow
 
 
 class Progress:
-    """Shows iteration, objective and certificate of the last look; does nothing unless enabled on a terminal."""
+    """Shows iteration, objective and certificate of the last check; does nothing unless enabled on a terminal."""
 
     def __init__(self, max_iter: int, time_limit: float | None, *, enabled: bool) -> None:
         self.max_iter, self.time_limit, self.bar = max_iter, time_limit, None
@@ -29,10 +30,11 @@ class Progress:
             self.bar.start()
         return self
 
-    def update(self, row: TraceRow | BatchTraceRow | None) -> None:
-        """Show a look; the bar is the larger share of iterations and of time that are used up."""
-        if self.bar is None or row is None:
+    def update(self, trace: Sequence[TraceRow | BatchTraceRow]) -> None:
+        """Show the last check; the bar is the larger share of iterations and of time that are used up."""
+        if self.bar is None or not trace:
             return
+        row = trace[-1]
         used = row.iteration / self.max_iter
         if self.time_limit is not None:
             used = max(used, (perf_counter() - self.begin) / self.time_limit)

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from os import PathLike
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from trisplit.arrays import Array
+from trisplit.arrays import Array, Values
+
+if TYPE_CHECKING:
+    from trisplit.splitting.engine import Warm
 
 
 class Status(Enum):
@@ -30,6 +33,11 @@ class Status(Enum):
     NOT_FINITE = (
         "a number became NaN or inf; this is the best point before; check f, bound x by a set or try a smaller step"
     )
+    STALLED = "stopped before tol was reached, as only rounding or noise moves the point; scale f and x, or loosen tol"
+    INFEASIBLE = "the domains of the terms have no common point; `certificate.proof` separates them"
+    UNBOUNDED = "phi falls without end; bound x by a set, or check signs; `certificate.proof` has the direction"
+    BAD_GRADIENT = "the gradient is not that of the values of f; `ts.check(f, x0, terms)` says more"
+    BAD_PROX = "a proximal map is not that of the values of its term; `ts.check(f, x0, terms)` says more"
 
     @property
     def success(self) -> bool:
@@ -44,11 +52,16 @@ class Certificate(NamedTuple):
     ----------
     stationarity : float
         The absolute epsilon of [YMS21] Definitions 2 and 3, signed: at an infeasible point it can be negative. For
-        `kind="residual"`, the norm of an element of the subdifferential.
+        `kind="residual"`, the norm of an element of the subdifferential. What rounding may have done is added.
     infeasibility : float
         dist(z, dom h) where h can measure it, else ||z - x||.
     kind : str
-        "gap" (exact, by a joint oracle), "bound" (an upper bound on the gap) or "residual".
+        "gap" (exact, by a joint oracle), "bound" (an upper bound on the gap), "residual", "fixed point" (the same norm
+        where a term is not convex, which promises no more), "separation" (`proof` keeps the domains apart) or
+        "recession" (phi falls without end along `proof`).
+    proof : Separation, Recession or None
+        Why a problem has no solution; see `ts.certificates.verify_separation` and `ts.certificates.verify_recession`.
+        Of a batch an array.
 
     Examples
     --------
@@ -59,9 +72,10 @@ class Certificate(NamedTuple):
     ('gap', True, 0.0)
     """
 
-    stationarity: float
-    infeasibility: float
-    kind: str  # in a batch the two numbers are arrays
+    stationarity: Values
+    infeasibility: Values
+    kind: str
+    proof: object = None  # of a batch an array
 
 
 @dataclass(frozen=True)
@@ -140,7 +154,7 @@ class Trace:
     array([5.])
     """
 
-    rows: tuple[TraceRow, ...] | tuple[BatchTraceRow, ...]
+    rows: tuple[TraceRow | BatchTraceRow, ...]
     columns: tuple[str, ...] = TraceRow._fields
 
     def __len__(self) -> int:
@@ -187,6 +201,16 @@ class Result:
     guarantee : Guarantee
     seed : int or None
         The entropy behind `output="random"`; None if a generator was given.
+    why : str
+        The evidence for the status, where it asks for some; part of `message`.
+    nevidence : int
+        Values and gradients of f that were compared with each other before the run ended; not counted above.
+    duals : tuple of array or None
+        For each term as it was given an element of its subdifferential at its own copy of x, which is as near to x as
+        the proximal maps agree: grad f(x) + sum of the duals is about 0. None for a term that is not convex, and where
+        the gradient is estimated.
+    state : Warm or None
+        What a run goes on with that is given the result as `x0`; opaque.
 
     Examples
     --------
@@ -211,6 +235,10 @@ class Result:
     trace: Trace
     guarantee: Guarantee
     seed: int | None = None
+    why: str = ""
+    nevidence: int = 0
+    duals: tuple[Array | None, ...] = ()
+    state: "Warm | None" = None
 
     @property
     def success(self) -> bool:
@@ -219,8 +247,8 @@ class Result:
 
     @property
     def message(self) -> str:
-        """What the status means."""
-        return self.status.value
+        """What the status means, and the evidence for it."""
+        return f"{self.status.value} ({self.why})" if self.why else self.status.value
 
     def __repr__(self) -> str:
         return (
@@ -256,6 +284,14 @@ class BatchResult:
     guarantee : array of Guarantee
     seed : int or None
         The entropy behind `output="random"`; None if a generator was given.
+    why : array of str
+        The evidence for each status, where it asks for some; part of `message`.
+    nevidence : int
+        As in `Result`.
+    duals : tuple of array or None
+        As those of a `Result`, the axes of the batch in front.
+    state : Warm or None
+        What a run goes on with that is given the result as `x0`; opaque.
 
     Examples
     --------
@@ -279,6 +315,10 @@ class BatchResult:
     trace: Trace
     guarantee: np.ndarray
     seed: int | None = None
+    why: np.ndarray | None = None
+    nevidence: int = 0
+    duals: tuple[Array | None, ...] = ()
+    state: "Warm | None" = None
 
     @property
     def success(self) -> np.ndarray:
@@ -287,8 +327,9 @@ class BatchResult:
 
     @property
     def message(self) -> np.ndarray:
-        """What each status means."""
-        return np.vectorize(lambda status: status.value, otypes=[object])(self.status)
+        """What each status means, and the evidence for it."""
+        words = lambda status, why: f"{status.value} ({why})" if why else status.value  # noqa: E731
+        return np.vectorize(words, otypes=[object])(self.status, "" if self.why is None else self.why)
 
     def __len__(self) -> int:
         return self.status.size

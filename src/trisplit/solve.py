@@ -1,35 +1,38 @@
 """minimize(): from f, x0 and terms to a certified result, by the one driver."""
 
 from collections.abc import Sequence
-from numbers import Real
+from dataclasses import replace
+from functools import partial
 from os import PathLike
 from time import perf_counter
-from typing import TypeAlias
 
 import numpy as np
 
-from trisplit import checkpoint as checkpoints
-from trisplit.algorithms.product import ProductProblem, product
-from trisplit.algorithms.tos import tos
-from trisplit.arrays import Array, as_floating, as_host, fresh_copy, norm, to_numpy
-from trisplit.batch import BatchDriver
-from trisplit.driver import Callback, Driver
+from trisplit.arrays import Array, as_floating, fresh_copy
+from trisplit.arrays.batched import all_finite
 from trisplit.errors import InputError
-from trisplit.gradients import Estimated, Estimator, Exact, as_gradient
-from trisplit.gradients.runs import for_run, steps_for
-from trisplit.problem import Problem, Smooth, Term, ValueAndGrad, batched
-from trisplit.result import BatchResult, Certificate, Guarantee, Result
-from trisplit.steps import StepRule, Theory, as_step
-from trisplit.theory import guarantees
+from trisplit.gradients import Estimated, Estimator, Exact, Minibatch, as_gradient
+from trisplit.gradients.access import as_finite_sum
+from trisplit.options import Callback, Options, Rng, as_generator, as_relax, check_options
+from trisplit.problems import scales
+from trisplit.problems.oracles import Smooth, Term, ValueAndGrad
+from trisplit.problems.problem import Problem
+from trisplit.problems.product import with_two_terms
+from trisplit.problems.space import Space
+from trisplit.result import BatchResult, Guarantee, Result
+from trisplit.run.checkpoint import Checkpoint
+from trisplit.run.run import Run
+from trisplit.splitting.engine import Splitting, Warm
+from trisplit.steps import Adaptive, Constant, StepRule, as_step, decisions
+from trisplit.steps.records import compile_decisions
+from trisplit.theory import guarantees, theorem_for
 
-Rng: TypeAlias = np.random.Generator | int | None
-
-OUTPUTS = ("last", "best", "random")
+GOES_ON = Guarantee(None, "the theorems are about runs from a point of dom g, and this one went on from another")
 
 
 def minimize(
     f: Smooth | ValueAndGrad,
-    x0: Array,
+    x0: Array | Result | BatchResult,
     terms: Term | Sequence[Term],
     *,
     step: StepRule | float | str = "auto",
@@ -37,6 +40,7 @@ def minimize(
     relax: float = 1.0,
     output: str = "last",
     tol: float = 1e-6,
+    atol: float = 0.0,
     max_iter: int = 10_000,
     time_limit: float | None = None,
     batch_ndim: int = 0,
@@ -52,7 +56,9 @@ def minimize(
     f : object with `value(x)` and `grad(x)`, or callable
         The smooth part, possibly nonconvex. A callable returns (value, gradient).
     x0 : array
-        The starting point, y_1 of the algorithm.
+        The starting point, y_1 of the algorithm; or a result to go on from, of a batch as well, with its y, its step if
+        the step adapts, and the sizes that it has seen. f and the weights of terms may be others by then; where their
+        number is another, y_1 is its x.
     terms : a term or a sequence of terms
         One is g (h is zero); a pair is (g, h) for Algorithm 1, never reordered; more go to Algorithm 2.
     step : "auto", "theory", float or rule
@@ -67,19 +73,22 @@ def minimize(
         Which iterate to return: the last, the one with the smallest certificate seen, or one drawn uniformly, as
         the theorems ask ("random" does not stop on the certificate).
     tol : float
-        Stop when stationarity <= tol * max(1, |fun|) and infeasibility <= tol * max(1, ||z||); 0 never stops on it.
-        A certificate of kind "residual" must also have halved since the first look, or be <= tol itself: where phi is
-        unbounded below, |fun| alone would stop the run.
+        Stop when the residual is at most tol times the slopes of f and the terms, and the distance between the points
+        where the proximal maps arrive at most tol times the way that x has gone or ||x||: whatever the units are.
+    atol : float
+        Added to both products, in absolute numbers. With tol = atol = 0 nothing but the other limits stops the run,
+        and no evidence of mistakes or of a problem without a solution is sought.
     max_iter : int
     time_limit : float, optional
         In seconds.
     batch_ndim : int
         How many of the first axes of x0 count independent problems, each with its own step, objective, certificate and
         status. f then returns a value for each of them. A term's array parameters may have the axes of the batch too.
-        If f has a method `select(members)` that returns f for the problems at `x[members]`, finished problems are
-        taken out of the arrays.
+        Finished problems are taken out of the arrays if f has an attribute `rowwise = True`, which says that it treats
+        each problem alike, however many there are, or a method `select(members)`, which returns f for the problems at
+        `x[members]`.
     callback : callable, optional
-        Sees the state (t, z, x, y, u, gamma) of every iteration; a true return value stops.
+        Sees the iterate (t, z, x, y, u, gamma) of every iteration; a true return value stops.
     checkpoint : path, optional
         A file that is written every few seconds and at the end, and from which the run goes on if it exists: to the
         same iterates, bit by bit, on the same machine. A file of another problem is refused.
@@ -106,112 +115,66 @@ def minimize(
     >>> res.certificate.kind
     'gap'
     """
-    begin = perf_counter()
-    x0 = _checked_start(x0)
-    if not (_is_real(relax) and 0 < relax < 2):
-        raise InputError(f"`relax` must lie in (0, 2), got {relax!r}; 1 is the paper's algorithm")
-    if output not in OUTPUTS:
-        raise InputError(f"`output` is unknown, got {output!r}; choose one of {', '.join(OUTPUTS)}")
-    check_callback(callback)
-    check_options(tol=tol, max_iter=max_iter, time_limit=time_limit)
+    warm = _warm(x0, batch_ndim) if isinstance(x0, Result | BatchResult) else None
+    x0, relax = _checked_start(x0.x if isinstance(x0, Result | BatchResult) else x0), as_relax(relax)
+    if output not in (outputs := ("last", "best", "random")):
+        raise InputError(f"`output` is unknown, got {output!r}; choose one of {', '.join(outputs)}")
+    check_options(tol=tol, atol=atol, max_iter=max_iter, time_limit=time_limit, callback=callback)
     seed, generator = as_generator(rng)
-    rule = as_step(step)
-    if isinstance(rule, Theory):
-        rule = rule.with_iterations(max_iter)
-    estimator = as_gradient(gradient)
+    rule, estimator = as_step(step, relax, max_iter), as_gradient(gradient)
     base = Problem(f, terms, batch_ndim=batch_ndim)
     if base.batch_ndim > x0.ndim:
         fitting = f"an integer from 0 to {x0.ndim} for x0 of shape {tuple(x0.shape)}"
         raise InputError(f"`batch_ndim` must be {fitting}, got {batch_ndim!r}")
     if base.batch_ndim and not isinstance(estimator, Exact):
         raise InputError(f"a batch of problems needs gradient='exact', got {type(estimator).__name__}")
-    rule_begin = perf_counter()
-    batched(rule, base.batch_ndim)  # compiles what it needs, which is not for the time limit
-    begin += perf_counter() - rule_begin
-    value, grad = base.check(x0)
-    problem = base if len(base.terms) == 2 else ProductProblem(base)
-    iterated, estimated, moving = base, None, rule
-    if not isinstance(estimator, Exact):
-        estimator = for_run(estimator, base, x0, rule, max_iter)
-        rule, moving = steps_for(estimator, base, x0, rule, step, relax)
-        estimated = Estimated(base.f, estimator, int(generator.integers(2**63)))
-        iterated = Problem(estimated, base.terms)
-    names = {"relax": relax, "output": output, "gradient": estimator}
-    file = None if checkpoint is None else _checkpoint(checkpoint, base, x0, rule, names, value, grad)
     if base.batch_ndim:
-        return BatchDriver(
-            problem,
-            x0,
-            rule,
-            relax,
-            tol=tol,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            output=output,
-            callback=callback,
-            rng=generator,
-            seed=seed,
-            progress=progress,
-            begin=begin,
-            checkpoint=file,
-        ).run()
-
-    def guarantee(iterations: int) -> Guarantee:
-        names = {"relax": relax, "output": output, "gradient": estimator}
-        return guarantees(problem, x0, rule, iterations=[iterations], **names)[0]
-
-    driver = Driver(
-        problem,
-        relative_errors,
-        tol,
-        max_iter,
-        time_limit,
-        output=output,
-        callback=callback,
-        rng=generator,
-        seed=seed,
-        progress=progress,
-        begin=begin,
-        checkpoint=file,
-        estimated=estimated,
-    )
-    resumed = driver.restored(like=x0)
-    if isinstance(problem, Problem):
-        value_at = driver.looks_at if estimated is None else None
-        states = tos(iterated, x0, moving, relax=relax, resume=resumed, value_at=value_at)
-    else:
-        states = product(iterated, x0, moving, relax=relax, resume=resumed)
-    return driver.run(states, guarantee, resumed)
+        compile_decisions(scales)
+        if isinstance(rule, Adaptive):
+            compile_decisions(decisions)
+    begin = perf_counter()  # compiling is not for the time limit
+    at_start, problem, estimated = base.check(x0), with_two_terms(base), None
+    if not isinstance(estimator, Exact):
+        estimator, rule = _for_estimates(estimator, rule, problem, x0, step, relax, max_iter)
+        estimated = Estimated(base.f, estimator, int(generator.integers(2**63)))
+    names = {"relax": relax, "output": output, "gradient": estimator}
+    start = x0 if warm is None else warm.y
+    file = None if checkpoint is None else Checkpoint(checkpoint, base, start, rule, at_start, **names)
+    engine = Splitting(problem, x0, rule, relax, estimated, warm)
+    options = Options(tol, atol, max_iter, time_limit, begin, output, callback, generator, seed, progress)
+    covered = partial(guarantees, problem, x0, rule, **names)
+    return Run(engine, options, file).run(covered if warm is None else lambda nits: [GOES_ON] * len(nits))
 
 
-def relative_errors(certificate: Certificate, fun: float, z: Array) -> tuple[float, float]:
-    """Return stationarity / max(1, |fun|) and infeasibility / max(1, ||z||)."""
-    return certificate.stationarity / max(1.0, abs(fun)), certificate.infeasibility / max(1.0, norm(z))
+def _for_estimates(
+    estimator: Estimator, rule: StepRule, problem: Space, x0: Array, step: object, relax: float, max_iter: int
+) -> tuple[Estimator, StepRule]:
+    """Return the estimator with the batch size of the theorem, if it asks for that, and the step that suits it.
+
+    Beyond relax = 1 the iteration bears steps up to (2 - relax) times as long only.
+    """
+    loss = as_finite_sum(problem.base.f.source, estimator)
+    if isinstance(estimator, Minibatch) and estimator.size == "theory":
+        coverage = theorem_for(problem, x0, getattr(rule, "gradient_bound", None))
+        if coverage.theorem is None:
+            wanted = f"a theorem that applies, with its constants ({coverage.missing})"
+            raise InputError(f"`size='theory'` needs {wanted}; pass a number")
+        estimator = estimator.of_size(replace(coverage.theorem, sigma=0.0).batch_size(max_iter))
+    if isinstance(rule, Adaptive):
+        if step != "auto":
+            text = f"an adaptive step needs gradient='exact', got {type(estimator).__name__}"
+            raise InputError(f"{text}; pass a number, 'theory' or 'auto'")
+        rule = Constant(min(1.0, 2.0 - relax) * estimator.step(loss))
+    return estimator, rule
 
 
-def as_generator(rng: Rng) -> tuple[int | None, np.random.Generator]:
-    """Return the seed behind `rng`, fresh for None and unknown for a generator, and the generator."""
-    if isinstance(rng, np.random.Generator):
-        return None, rng
-    if rng is not None and (isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0):
-        came = repr(rng) if isinstance(rng, int | float) else type(rng).__name__
-        raise InputError(f"`rng` must be an int >= 0, a numpy Generator or None, got {came}; try 0")
-    seed = int(np.random.SeedSequence(rng).entropy)  # pyright: ignore[reportArgumentType]
-    return seed, np.random.default_rng(seed)
-
-
-def _checkpoint(
-    path: str | PathLike[str],
-    problem: Problem,
-    x0: Array,
-    step: StepRule,
-    names: dict,
-    value: float,
-    grad: Array,
-) -> checkpoints.Checkpoint:
-    file = checkpoints.checked_path(path)
-    f_start = np.append(np.ravel(to_numpy(grad)), np.asarray(as_host(value)))
-    return checkpoints.Checkpoint(file, checkpoints.identity(problem, x0, step, **names), f_start)
+def _warm(before: Result | BatchResult, batch_ndim: int) -> Warm | None:
+    """Return where another run ended, None where that is not known or not finite: then its x has to do."""
+    if (known := np.ndim(before.fun)) != batch_ndim:
+        came = f"got `batch_ndim` {batch_ndim!r} and a result of {known} such axes"
+        raise InputError(f"a result as `x0` goes on as it was, {came}; pass its x, or {known}")
+    state = before.state
+    return state._replace(y=fresh_copy(state.y)) if state is not None and all_finite(state.y) else None
 
 
 def _checked_start(x0: object) -> Array:
@@ -224,23 +187,3 @@ def _checked_start(x0: object) -> Array:
     if 0 in array.shape:
         raise InputError(f"`x0` is empty, of shape {tuple(array.shape)}; give at least one number")
     return fresh_copy(array)
-
-
-def check_options(*, tol: float, max_iter: int, time_limit: float | None) -> None:
-    """Raise an `InputError` unless the stopping options make sense."""
-    if not (_is_real(tol) and tol >= 0):
-        raise InputError(f"`tol` must be a number >= 0, got {tol!r}; 0 never stops on the certificate")
-    if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
-        raise InputError(f"`max_iter` must be an integer >= 1, got {max_iter!r}; try 10_000")
-    if time_limit is not None and not (_is_real(time_limit) and time_limit > 0):
-        raise InputError(f"`time_limit` must be positive seconds, got {time_limit!r}; None sets no limit")
-
-
-def check_callback(callback: object) -> None:
-    """Raise an `InputError` unless `callback` can be called or is None."""
-    if callback is not None and not callable(callback):
-        raise InputError(f"`callback` must be a function, got {type(callback).__name__}; None calls nothing")
-
-
-def _is_real(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)

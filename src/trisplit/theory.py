@@ -5,24 +5,23 @@ Each bound is on the average over t = 1, ..., T (the expectation over the random
 states simple forms, the appendix tighter ones (`tight=True`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf, isfinite, prod, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trisplit.arrays import Array, as_host, norm
+from trisplit.arrays import Array, Shape, as_host
+from trisplit.arrays.batched import norm
 from trisplit.errors import InputError
 from trisplit.gradients.plain import Exact, Minibatch
-from trisplit.problem import Problem, Term, diameter, fits, is_finite, is_indicator, lipschitz
+from trisplit.problems.problem import Problem, constant_of, is_indicator, require_each
 from trisplit.result import Guarantee
-from trisplit.steps.constant import Constant
-from trisplit.steps.theory import Theory
-from trisplit.terms.checks import Shape
+from trisplit.steps.constant import Constant, Theory
 
 if TYPE_CHECKING:
-    from trisplit.algorithms.product import ProductProblem
+    from trisplit.problems.space import Space
     from trisplit.steps import StepRule
 
 __all__ = [
@@ -234,7 +233,7 @@ class Coverage:
     missing: str
 
 
-def theorem_for(problem: "Problem | ProductProblem", y: Array, gradient_bound: float | None = None) -> Coverage:
+def theorem_for(problem: "Space", y: Array, gradient_bound: float | None = None) -> Coverage:
     """Return the deterministic theorem whose assumptions on the terms hold, with constants where they are known.
 
     Examples
@@ -247,7 +246,7 @@ def theorem_for(problem: "Problem | ProductProblem", y: Array, gradient_bound: f
     return coverages(problem, y, gradient_bound)[0]
 
 
-def coverages(problem: "Problem | ProductProblem", y: Array, gradient_bound: float | None = None) -> list[Coverage]:
+def coverages(problem: "Space", y: Array, gradient_bound: float | None = None) -> list[Coverage]:
     """Return `theorem_for` for each problem of a batch, and for the one problem where there is no batch.
 
     Examples
@@ -262,20 +261,16 @@ def coverages(problem: "Problem | ProductProblem", y: Array, gradient_bound: flo
     name, missing = _name_for(problem, y.shape)
     if name is None or not isinstance(problem, Problem):
         return [Coverage(None, None, missing)] * prod(batch)
-    slope = norm(problem.f.grad(problem.counted[0].prox(y, 1.0)), problem.batch_ndim)  # at a point of dom g
+    slope = norm(problem.grad(problem.prox_g(y, 1.0)), problem.batch_ndim)  # at a point of dom g
     L = problem.f.lipschitz
-    if L is not None and not fits(L, batch):
-        came = f"got shape {np.shape(L)} for a batch of shape {tuple(batch)}" if batch else f"got shape {np.shape(L)}"
-        raise InputError(f"`f.lipschitz` must be one number, or one for each problem, {came}")
-    of_terms = (known(term, y.shape) for term, known in _constants(problem))
+    if L is not None:
+        require_each("`f.lipschitz`", L, batch)
+    declared = (problem.g, "diameter"), (problem.g, "lipschitz"), (problem.h, "lipschitz")
+    of_terms = (constant_of(term, each, y.shape) for term, each in declared)
     constants = [np.asarray(as_host(slope)), *of_terms, inf if L is None else L]
     each = np.stack([np.broadcast_to(constant, batch) for constant in constants], axis=-1).reshape(-1, len(constants))
     sets = is_indicator(problem.h)
     return [_coverage(name, sets, gradient_bound, *numbers) for numbers in each.tolist()]
-
-
-def _constants(problem: Problem) -> tuple[tuple[Term, Callable[[Term, Shape], float]], ...]:
-    return (problem.g, diameter), (problem.g, lipschitz), (problem.h, lipschitz)
 
 
 def _coverage(
@@ -289,7 +284,7 @@ def _coverage(
     return Coverage(name, Theorem(name, D, G_f, L_g, L_h, sets=sets), "")
 
 
-def _name_for(problem: "Problem | ProductProblem", shape: Shape) -> tuple[str | None, str]:
+def _name_for(problem: "Space", shape: Shape) -> tuple[str | None, str]:
     """Return the theorem whose assumptions on the terms hold, or None and the one that fails; calls no function."""
     if not isinstance(problem, Problem):
         return None, "Algorithm 2 has a block with an unbounded domain"
@@ -297,14 +292,14 @@ def _name_for(problem: "Problem | ProductProblem", shape: Shape) -> tuple[str | 
     for name, term in (("g", g), ("h", h)):
         if not getattr(term, "convex", False):
             return None, f"{name} ({type(term).__name__}) does not declare itself convex"
-    if not is_finite(diameter(g, shape)):
+    if not np.isfinite(constant_of(g, "diameter", shape)).all():
         return None, f"dom g ({type(g).__name__}) is not known to be bounded"
     if is_indicator(h) and not is_indicator(g):
         return None, "h is an indicator but g is not"
-    if not is_indicator(h) and is_finite(diameter(h, shape)):
+    if not is_indicator(h) and np.isfinite(constant_of(h, "diameter", shape)).all():
         return None, "h must be Lipschitz on the whole space, and its domain is bounded"
     for name, term in (("g", g), ("h", h)):
-        if not is_finite(lipschitz(term, shape)):
+        if not np.isfinite(constant_of(term, "lipschitz", shape)).all():
             return None, f"{name} is not known to be Lipschitz"
     return ("Theorem 2" if is_indicator(h) else "Corollary 1" if is_indicator(g) else "Theorem 1"), ""
 
@@ -315,13 +310,13 @@ def _check_iterations(T: int) -> None:
 
 
 def guarantees(
-    problem: "Problem | ProductProblem",
+    problem: "Space",
     x0: Array,
     step: "StepRule",
+    iterations: Sequence[int],
     *,
     relax: float,
     output: str,
-    iterations: Sequence[int],
     gradient: object = EXACT,
 ) -> list[Guarantee]:
     """Return, for each problem, the theorem that covers a finished run, or the first assumption that does not hold.
@@ -330,8 +325,8 @@ def guarantees(
     --------
     >>> import numpy as np, trisplit as ts
     >>> problem = ts.Problem(lambda x: (x.sum(), np.ones_like(x)), [ts.terms.Box(0, 1), ts.terms.Zero()])
-    >>> given = {"relax": 1.0, "output": "random", "iterations": [100]}
-    >>> guarantees(problem, np.zeros(2), ts.steps.Constant(0.1), **given)[0].theorem is None
+    >>> given = {"relax": 1.0, "output": "random"}
+    >>> guarantees(problem, np.zeros(2), ts.steps.Constant(0.1), [100], **given)[0].theorem is None
     True
     """
     name, missing = _name_for(problem, x0.shape)
@@ -341,7 +336,7 @@ def guarantees(
         if not isinstance(gradient, Minibatch):
             return [Guarantee(None, f"no theorem covers gradients by {type(gradient).__name__}")] * len(iterations)
         name = STOCHASTIC[name]
-    outside = np.ravel(np.asarray(as_host(problem.g.value(x0)))) == inf
+    outside = np.ravel(np.asarray(as_host(problem.base.g.value(x0)))) == inf
     excuse = ""
     if relax != 1.0:
         excuse = f"{name} asks for relax=1, got {relax}"

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar, quadratic_assignment
 
 import trisplit as ts
 from tests.problems import BIRKHOFF_SPLITS, quadratic, ripples
-from trisplit.algorithms.frank_wolfe import LINE_SEARCHES, frank_wolfe
+from trisplit.splitting.frank_wolfe import LINE_SEARCHES, frank_wolfe
 from trisplit.terms import L1, Box, Simplex
 
 

@@ -15,8 +15,8 @@ import pytest
 from tests.backends.searches import HANG, MADE, made
 from tests.kinds import kinds
 from trisplit import qap
-from trisplit.qap.code import load_code
-from trisplit.qap.episodes import load_kernels
+from trisplit.qap.local_search import load_kernels
+from trisplit.qap.warmup import load_code
 
 # Triton kernels run on the CPU if Triton has been told so before it is first imported.
 if os.environ.get("TRISPLIT_DEVICE", "cpu") == "cpu":
@@ -56,15 +56,15 @@ def loaded():
 
 @pytest.fixture
 def small_search(loaded, monkeypatch):
-    """Few starts and a small fleet, without the interpreter of Triton, which takes a hundred times as long.
+    """Few starts and a small population, without the interpreter of Triton, which takes a hundred times as long.
 
     No search takes long, and none leaves a thread behind.
     """
     for module in ("trisplit.qap.gpu.batch", "trisplit.qap.gpu.rounding", "trisplit.kernels.gpu.walks"):
         monkeypatch.setattr(f"{module}.usable", lambda device: False)
     monkeypatch.setattr("trisplit.qap.gpu.starts.MOST", 20)
-    monkeypatch.setattr("trisplit.qap.gpu.fleet.SMALL", 3)
-    monkeypatch.setattr("trisplit.qap.gpu.card.TELLING", 50)
+    monkeypatch.setattr("trisplit.qap.gpu.tabu_population.SMALL", 3)
+    monkeypatch.setattr("trisplit.qap.gpu.search.TELLING", 50)
     monkeypatch.setattr("trisplit.qap.solver.GPU_ITERATIONS", 20)
     # The strong bound takes its time
     monkeypatch.setattr("trisplit.qap.portfolio.Portfolio.bound", lambda self, seconds: False)
@@ -78,13 +78,13 @@ def small_search(loaded, monkeypatch):
 
 
 def _threads():
-    return [thread for thread in threading.enumerate() if thread.name in ("trisplit-gpu", "trisplit-rehearsal")]
+    return [thread for thread in threading.enumerate() if thread.name in ("trisplit-gpu", "trisplit-warmup")]
 
 
 @pytest.fixture
 def gpu(monkeypatch):
     """The processor stands in for a GPU."""
     torch = pytest.importorskip("torch", exc_type=ImportError)
-    for module in ("card", "rehearsal"):
+    for module in ("search", "warmup"):
         monkeypatch.setattr(f"trisplit.qap.gpu.{module}.gpu", lambda device: torch.device("cpu"))
-    monkeypatch.setattr("trisplit.qap.gpu.card._name", lambda device: "stand-in")
+    monkeypatch.setattr("trisplit.qap.gpu.search._name", lambda device: "stand-in")

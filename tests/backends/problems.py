@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tests import problems
-from trisplit.algorithms.product import ProductProblem
 from trisplit.arrays import namespace
-from trisplit.problem import Problem
+from trisplit.problems.problem import Problem
+from trisplit.problems.product import Product
 from trisplit.terms import (
     L1,
     Affine,
@@ -73,4 +73,4 @@ def lifted(f, terms, x0):
     problem = Problem(f, terms)
     if len(problem.terms) == 2:
         return problem, x0
-    return ProductProblem(problem), ProductProblem(problem).start(x0)
+    return Product(problem), Product(problem).start(x0)

@@ -11,7 +11,7 @@ from trisplit.errors import GPUWarning
 from trisplit.qap.instance import Instance
 
 SECONDS = 0.5  # of a search with a time limit
-LONG = 1.5  # where the fleet is to have a few rounds, on a busy machine too
+LONG = 1.5  # where tabu search is to have a few rounds, on a busy machine too
 HANG = 20.0  # seconds: what takes longer has not ended when it should
 
 

@@ -9,8 +9,7 @@ from tests.backends.test_transfers import STEPS, transfers
 from tests.batches import test_terms
 from tests.batches.problems import Quadratics, Selectable, batch_of
 from tests.kinds import Kind, numpy64
-from trisplit.algorithms import refused
-from trisplit.batch import BatchDriver
+from trisplit.run.run import Run
 
 OF_A_KIND = (fact for name, fact in vars(test_terms).items() if name.startswith("test_"))
 globals().update({fact.__name__: fact for fact in OF_A_KIND if "kind" in fact.__code__.co_varnames})
@@ -24,10 +23,9 @@ ALL = [name if name in FEW else pytest.param(name, marks=pytest.mark.slow) for n
 
 @pytest.mark.parametrize("step", ["constant", "auto", "theory"])
 @pytest.mark.parametrize("name", ALL)
-def test_a_batch_is_that_of_numpy(kind, monkeypatch, name, step):
+def test_a_batch_is_that_of_numpy(kind, name, step):
     # The standard has no indexing by arrays for f to select with.
     cls = Selectable if step == "auto" and kind.library != "array_api_strict" else Quadratics
-    monkeypatch.setattr(refused, "MIN_ROWS", 3)
     terms, shape = CASES[name]
     results = []
     for arrays in (kind, Kind("numpy", kind.precision)):
@@ -48,18 +46,18 @@ def test_a_batch_is_that_of_numpy(kind, monkeypatch, name, step):
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("name", ON_DEVICE)
-def test_nothing_moves_between_two_looks_at_a_batch(monkeypatch, name, step):
+def test_nothing_moves_between_two_checks_of_a_batch(monkeypatch, name, step):
     torch = TORCH.xp
-    look, between = BatchDriver.look, []
+    check, between = Run.check, []
 
-    def look_aside(self, state):
+    def check_aside(self, made, *, due):
         between.append(list(seen))
-        look(self, state)
+        check(self, made, due=due)
         seen.clear()
 
     terms, shape = CASES[name]
     f, x0 = batch_of((4,), shape, "convex", kind=TORCH)
-    monkeypatch.setattr(BatchDriver, "look", look_aside)
+    monkeypatch.setattr(Run, "check", check_aside)
     with transfers(torch) as seen:
         res = ts.minimize(f, x0, terms, batch_ndim=1, step=STEPS[step], tol=0, max_iter=40)
     assert len(between) == len(res.trace)
@@ -84,5 +82,7 @@ def test_values_in_another_library_are_refused():
     def f(x):
         return (x.numpy() ** 2).sum(-1), 2 * x
 
-    with pytest.raises(ts.InputError, match="`f` returns the values of the problems as an array of numpy where"):
+    with pytest.raises(
+        ts.InputError, match=r"`f` must return a value for each problem, .* got one of numpy where x is of torch"
+    ):
         ts.minimize(f, TORCH.array(np.ones((3, 2))), ts.terms.Box(-1, 1), batch_ndim=1)

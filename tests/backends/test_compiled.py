@@ -10,8 +10,8 @@ from tests.kinds import Kind, numpy64
 STEPS = 25
 
 
-def plain(problem, y, gamma, relax):
-    return [state.z for state, _ in zip(ts.tos(problem, y, gamma, relax=relax), range(STEPS), strict=False)]
+def plain(problem, x0, gamma, relax):
+    return [state.z for state, _ in zip(ts.tos(problem, x0, gamma, relax=relax), range(STEPS), strict=False)]
 
 
 def same(kind, compiled, loop):
@@ -36,9 +36,9 @@ def test_jax_scan(precision, name, relax):
 
     _, zs = jax.jit(lambda y: jax.lax.scan(body, y, length=STEPS))(y0)
     assert kind.holds(zs)
-    same(kind, zs, plain(problem, y0, gamma, relax))
+    same(kind, zs, plain(problem, x0, gamma, relax))
     # Nothing of the tracing is left behind in the terms.
-    same(kind, zs, plain(problem, y0, gamma, relax))
+    same(kind, zs, plain(problem, x0, gamma, relax))
 
 
 def test_jax_while_loop_that_stops_at_a_fixed_point():
@@ -95,7 +95,7 @@ def compile_and_compare(name, backend):
 
     problem, y0 = lifted(f, terms, x0)
     gamma = 0.7 / f.lipschitz
-    loop = plain(problem, y0, gamma, 1.0)  # first: what the terms remember would cost a second compilation
+    loop = plain(problem, x0, gamma, 1.0)  # first: what the terms remember would cost a second compilation
     torch.compiler.reset()
     step = torch.compile(lambda y: ts.tos_step(problem, y, gamma), fullgraph=True, backend=backend)
     y, zs = y0, []

@@ -24,7 +24,7 @@ def test_examples_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    "name", ["qap.gpu." + name for name in ("batch", "forms", "loops", "rounding", "starts", "fleet")]
+    "name", ["qap.gpu." + name for name in ("batch", "matrices", "iterations", "rounding", "starts", "tabu_population")]
 )
 def test_examples_of_docstrings_run(name, monkeypatch):
     kinds("torch")[0].xp  # noqa: B018  import it, or skip

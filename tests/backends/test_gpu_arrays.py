@@ -11,7 +11,7 @@ from tests.backends.searches import MADE, made  # noqa: E402
 from tests.kinds import Kind  # noqa: E402
 from trisplit import qap  # noqa: E402
 from trisplit.errors import InputError  # noqa: E402
-from trisplit.qap.gpu import card as card_module  # noqa: E402
+from trisplit.qap.gpu import search as search_module  # noqa: E402
 from trisplit.qap.gpu.device import device_of  # noqa: E402
 from trisplit.qap.instance import Instance  # noqa: E402
 
@@ -88,7 +88,7 @@ def test_a_dtype_that_numpy_does_not_have():
 
 def test_matrices_on_a_gpu_mean_that_one(monkeypatch):
     asked = []
-    monkeypatch.setattr(card_module, "gpu", lambda device: asked.append(device) or torch.device("cpu"))
+    monkeypatch.setattr(search_module, "gpu", lambda device: asked.append(device) or torch.device("cpu"))
     A, B = made(5).A.copy(), made(5).B.copy()
     for options in ({}, {"device": "cuda"}, {"device": "cuda:1"}):
         qap.solve(A, far(B), starts=1, rng=0, **options)

@@ -11,14 +11,15 @@ from scipy.sparse import csr_array
 torch = pytest.importorskip("torch", exc_type=ImportError)
 
 import trisplit as ts  # noqa: E402
-from trisplit.certificates import certify  # noqa: E402
 from trisplit.kernels.gpu import usable  # noqa: E402
-from trisplit.problem import Problem  # noqa: E402
+from trisplit.problems.certificates import certify  # noqa: E402
+from trisplit.problems.problem import Problem  # noqa: E402
 from trisplit.qap import load  # noqa: E402
-from trisplit.qap.engine import POWER, SPLITS, Concave, Concavity  # noqa: E402
-from trisplit.qap.gpu import forms  # noqa: E402
+from trisplit.qap.concavity import POWER, Concave, Concavity  # noqa: E402
+from trisplit.qap.engine import SPLITS  # noqa: E402
+from trisplit.qap.gpu import matrices  # noqa: E402
 from trisplit.qap.gpu.batch import SPREADS, Batch, starting_points  # noqa: E402
-from trisplit.qap.gpu.loops import HEIGHT, Plain, Resident, Streamed  # noqa: E402
+from trisplit.qap.gpu.iterations import HEIGHT, Plain, Resident, Streamed  # noqa: E402
 from trisplit.qap.objective import Objective  # noqa: E402
 from trisplit.steps import Constant  # noqa: E402
 from trisplit.terms import Simplex  # noqa: E402
@@ -53,7 +54,7 @@ DENSE = tuple(kind for kind in KINDS if "sparse" not in kind)
 @pytest.fixture(autouse=True)
 def thin(monkeypatch):
     """Small matrices stay sparse, however many entries they have."""
-    monkeypatch.setattr(forms, "THIN", 1.0)
+    monkeypatch.setattr(matrices, "THIN", 1.0)
 
 
 def begun(f, loop, precision="float64", concavity=None, *, starts=AT_ONCE, seed=1):
@@ -164,7 +165,7 @@ class TestTwins:
 
     def test_streamed_in_wide_rows(self, monkeypatch):
         """More columns than one program takes at once, and column sums that torch adds up."""
-        monkeypatch.setattr("trisplit.qap.gpu.loops.MANY", 1)
+        monkeypatch.setattr("trisplit.qap.gpu.iterations.MANY", 1)
         fused, plain = twins(tangent(18, "linear"), partial(Streamed, layout=(16, 16, 1)), starts=2)
         for steps in (2, 1):
             fused.advance(steps)

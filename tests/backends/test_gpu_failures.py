@@ -6,12 +6,12 @@ torch = pytest.importorskip("torch", exc_type=ImportError)
 
 from tests.backends.searches import LONG, SECONDS, check, found, made, members, one_warning, solve  # noqa: E402
 from trisplit import qap  # noqa: E402
-from trisplit.qap.gpu import card as card_module  # noqa: E402
-from trisplit.qap.gpu.card import FLEET, STARTS  # noqa: E402
+from trisplit.qap.gpu import search as search_module  # noqa: E402
 from trisplit.qap.gpu.device import NoGPU  # noqa: E402
-from trisplit.qap.gpu.fleet import Fleet  # noqa: E402
+from trisplit.qap.gpu.search import STARTS, TABU  # noqa: E402
 from trisplit.qap.gpu.starts import Starts  # noqa: E402
-from trisplit.qap.record import QAPStatus  # noqa: E402
+from trisplit.qap.gpu.tabu_population import TabuPopulation  # noqa: E402
+from trisplit.qap.incumbent import QAPStatus  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread", "small_search")
 OUT_OF_MEMORY = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20 GiB\nsee the documentation")
@@ -25,7 +25,7 @@ def no_gpu(monkeypatch):
     def missing(device):
         raise NoGPU("PyTorch finds no CUDA device")
 
-    monkeypatch.setattr(card_module, "gpu", missing)
+    monkeypatch.setattr(search_module, "gpu", missing)
 
 
 class TestWithoutGPU:
@@ -45,7 +45,7 @@ class TestWithoutGPU:
             res = solve(time_limit=SECONDS)
         check(res)
         assert res.status is QAPStatus.TIME_LIMIT
-        assert not {STARTS, FLEET} & set(members(res))
+        assert not {STARTS, TABU} & set(members(res))
 
     @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
     @pytest.mark.parametrize("device", ["cuda", "cuda:1", "auto"])
@@ -110,25 +110,27 @@ class TestFailures:
         assert STARTS not in members(res)
 
     @pytest.mark.parametrize("error", [LOST, MemoryError("no room")], ids=["lost", "no room"])
-    def test_the_fleet_fails(self, mode, error, monkeypatch):
-        monkeypatch.setattr(Fleet, "round", raising(error, after=3, before=Fleet.round))
+    def test_the_population_fails(self, mode, error, monkeypatch):
+        monkeypatch.setattr(TabuPopulation, "round", raising(error, after=3, before=TabuPopulation.round))
         mode = mode if "starts" in mode else {"time_limit": LONG}
         with one_warning(f"{type(error).__name__}: {str(error).splitlines()[0]}$"):
             res = solve(**mode)
         check(res)
-        assert {STARTS, FLEET} <= set(members(res))
+        assert {STARTS, TABU} <= set(members(res))
         assert res.device == "stand-in"
         assert res.status is (QAPStatus.FINISHED if "starts" in mode else QAPStatus.TIME_LIMIT)
 
-    @pytest.mark.parametrize("part", [(Starts, "__init__"), (Starts, "costs"), (Fleet, "__init__"), (Fleet, "elites")])
+    @pytest.mark.parametrize(
+        "part", [(Starts, "__init__"), (Starts, "costs"), (TabuPopulation, "__init__"), (TabuPopulation, "elites")]
+    )
     def test_any_part_fails(self, mode, part, monkeypatch):
         monkeypatch.setattr(*part, raising(LOST))
         with one_warning("RuntimeError: CUDA error: device lost$"):
             res = solve(**mode)
         check(res)
-        assert (STARTS in members(res)) == (part[0] is Fleet)
+        assert (STARTS in members(res)) == (part[0] is TabuPopulation)
 
     def test_another_device_than_there_is(self, mode, monkeypatch):
-        monkeypatch.setattr(card_module, "gpu", lambda device: throw(LOST))
+        monkeypatch.setattr(search_module, "gpu", lambda device: throw(LOST))
         with one_warning("device lost"):
             check(solve(**mode))

@@ -13,11 +13,11 @@ torch = pytest.importorskip("torch", exc_type=ImportError)
 
 from tests.backends.searches import HANG, LONG, MADE, SECONDS, check, found, made, members, solve  # noqa: E402
 from trisplit import qap  # noqa: E402
-from trisplit.qap.gpu import card as card_module  # noqa: E402
-from trisplit.qap.gpu.card import FLEET, STARTS, Card  # noqa: E402
-from trisplit.qap.gpu.fleet import Fleet  # noqa: E402
+from trisplit.qap.gpu import search as search_module  # noqa: E402
+from trisplit.qap.gpu.search import STARTS, TABU, GpuSearch  # noqa: E402
 from trisplit.qap.gpu.starts import Starts  # noqa: E402
-from trisplit.qap.record import QAPStatus  # noqa: E402
+from trisplit.qap.gpu.tabu_population import TabuPopulation  # noqa: E402
+from trisplit.qap.incumbent import QAPStatus  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread", "small_search", "gpu")
 CPU = torch.device("cpu")
@@ -30,7 +30,7 @@ class TestCounted:
         assert first.device == "stand-in"
         assert first.starts == 4  # of the GPU, and of the processor
         assert first.status is QAPStatus.FINISHED
-        assert {STARTS, FLEET, "start", "bound"} <= set(members(first))  # a cheap bound after the first start
+        assert {STARTS, TABU, "start", "bound"} <= set(members(first))  # a cheap bound after the first start
         assert members(first)[0] == STARTS
         for workers in (1, 2):
             res = solve(starts=2, workers=workers)
@@ -44,18 +44,18 @@ class TestCounted:
         assert members(res).count("start") == 10
         assert members(res).count(STARTS) == 1
 
-    def test_large_ones_have_no_fleet(self, monkeypatch):
+    def test_large_ones_have_no_tabu_search(self, monkeypatch):
         """Nor more starts than were asked for."""
-        monkeypatch.setattr(card_module, "LARGEST", MADE.n - 1)
+        monkeypatch.setattr(search_module, "LARGEST", MADE.n - 1)
         res = solve(starts=2)
         check(res)
         assert members(res).count(STARTS) == 1
-        assert FLEET not in members(res)
+        assert TABU not in members(res)
         assert res.starts == 4
 
-    def test_the_fleet_hears_of_better_permutations(self, monkeypatch):
+    def test_the_population_hears_of_better_permutations(self, monkeypatch):
         heard = []
-        monkeypatch.setattr(Fleet, "immigrate", lambda self, permutations: heard.extend(permutations))
+        monkeypatch.setattr(TabuPopulation, "immigrate", lambda self, permutations: heard.extend(permutations))
         solve(starts=1, x0=np.arange(MADE.n))
         known = qap.swap_descent(MADE, np.arange(MADE.n))
         assert any((p == known).all() for p in heard)
@@ -70,7 +70,7 @@ class TestCounted:
         assert res.status is QAPStatus.TARGET
         assert [row.best <= best for row in res.trace].index(True) == len(res.trace) - 1
 
-    @pytest.mark.parametrize("member", [STARTS, FLEET])
+    @pytest.mark.parametrize("member", [STARTS, TABU])
     def test_a_callback_that_stops_is_not_asked_again(self, member):
         rows = []
 
@@ -99,7 +99,7 @@ class TestCounted:
 
     def test_resumes(self, tmp_path):
         path = tmp_path / "search.npz"
-        first = solve(starts=2, checkpoint=path, callback=lambda row: row.member == FLEET)
+        first = solve(starts=2, checkpoint=path, callback=lambda row: row.member == TABU)
         assert path.exists()
         second = solve(starts=2, checkpoint=path)
         check(second)
@@ -133,9 +133,9 @@ class TestCounted:
 
             return inside
 
-        monkeypatch.setattr(card_module, "current", current)
+        monkeypatch.setattr(search_module, "current", current)
         monkeypatch.setattr(Starts, "run", there(Starts.run))
-        monkeypatch.setattr(Fleet, "round", there(Fleet.round))
+        monkeypatch.setattr(TabuPopulation, "round", there(TabuPopulation.round))
         res = solve(made(9), starts=1, callback=lambda row: entered[-1] == CPU)
         assert res.status is not QAPStatus.CALLBACK
 
@@ -146,7 +146,7 @@ class TestInTime:
         res = solve(time_limit=LONG, workers=2)
         assert perf_counter() - begin < LONG + 1.0
         check(res)
-        assert {STARTS, FLEET} <= set(members(res))
+        assert {STARTS, TABU} <= set(members(res))
         assert res.device == "stand-in"
         assert res.status is QAPStatus.TIME_LIMIT
         assert res.starts >= 20
@@ -155,7 +155,7 @@ class TestInTime:
         res = solve(polish=False, time_limit=SECONDS)
         check(res)
         assert STARTS in members(res)
-        assert FLEET not in members(res)
+        assert TABU not in members(res)
 
     def test_target(self):
         nug = qap.load("nug12")
@@ -163,11 +163,11 @@ class TestInTime:
         check(res, nug)
         assert res.status in (QAPStatus.TARGET, QAPStatus.OPTIMAL)
 
-    def test_large_ones_have_no_fleet(self, monkeypatch):
-        monkeypatch.setattr(card_module, "LARGEST", MADE.n - 1)
+    def test_large_ones_have_no_tabu_search(self, monkeypatch):
+        monkeypatch.setattr(search_module, "LARGEST", MADE.n - 1)
         res = solve(time_limit=SECONDS)
         assert STARTS in members(res)
-        assert FLEET not in members(res)
+        assert TABU not in members(res)
 
     def test_nothing_is_left_when_all_permutations_are_known(self):
         begin = perf_counter()
@@ -188,13 +188,13 @@ class TestInTime:
 
         def callback(row):
             rows.append(row)
-            return row.member == FLEET
+            return row.member == TABU
 
         res = solve(time_limit=HANG, callback=callback)
         assert res.status is QAPStatus.CALLBACK
-        assert rows[-1].member == FLEET
+        assert rows[-1].member == TABU
 
-    @pytest.mark.parametrize("member", [STARTS, FLEET, "start"])
+    @pytest.mark.parametrize("member", [STARTS, TABU, "start"])
     def test_interrupted_in_the_callback(self, member):
         def callback(row):
             if row.member == member:
@@ -219,6 +219,6 @@ class TestInTime:
 
 def test_news_are_small():
     """Thousands of starts, but only the best are told."""
-    news = next(Card(MADE, "cuda", 0, 5, polish=True, over=lambda: False).search(100))
+    news = next(GpuSearch(MADE, "cuda", 0, 5, polish=True, over=lambda: False).run(100))
     assert news.starts == 100
-    assert len(news.permutations) == card_module.TOLD
+    assert len(news.permutations) == search_module.TOLD

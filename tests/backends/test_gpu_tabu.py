@@ -5,14 +5,14 @@ import pytest
 
 torch = pytest.importorskip("torch", exc_type=ImportError)
 
-from trisplit.kernels.exchanges import NEVER  # noqa: E402
 from trisplit.kernels.gpu import usable  # noqa: E402
 from trisplit.kernels.gpu.changes import Tables, folded  # noqa: E402
 from trisplit.kernels.gpu.plain import places  # noqa: E402
 from trisplit.kernels.gpu.walks import Walks  # noqa: E402
+from trisplit.kernels.swaps import NEVER  # noqa: E402
 from trisplit.qap import load  # noqa: E402
-from trisplit.qap.exchange_form import exchange_form  # noqa: E402
 from trisplit.qap.instance import Instance  # noqa: E402
+from trisplit.qap.swap_form import swap_form  # noqa: E402
 
 CPU = torch.device("cpu")
 
@@ -33,7 +33,7 @@ CASES = {
     "int64": (instance(6, factor=10**6, linear=True), "i8"),
     "float64": (instance(8, factor=1.0, symmetric=True), "f8"),
     "float64, not symmetric": (instance(5, factor=1.0), "f8"),
-    "pairs that are never exchanged": (load("esc16b"), "i4"),
+    "pairs that are never swapped": (load("esc16b"), "i4"),
     "A and B exchanged": (Instance("other", load("esc16b").B, load("esc16b").A), "i4"),
     "several tiles": (instance(19, symmetric=True), "i4"),
 }
@@ -49,7 +49,7 @@ class TestKernel:
     @pytest.mark.parametrize("name", CASES)
     def test_moves_of_the_twin(self, name):
         problem, kind = CASES[name]
-        form = exchange_form(problem)
+        form = swap_form(problem)
         assert (form.kind, form.swapped) == (kind, "exchanged" in name and "A and B" in name)
         p = starts(form.n, 2)
         options = {"tenures": ((0.9, 1.1), (0.2, 0.6))}
@@ -60,18 +60,18 @@ class TestKernel:
 
     @pytest.mark.parametrize("name", ["symmetric", "float64, not symmetric"])
     def test_descent_of_the_twin(self, name):
-        form = exchange_form(CASES[name][0])
+        form = swap_form(CASES[name][0])
         p = starts(form.n, 2, seed=1)
         fused, plain = (Walks(form, CPU, 2, fused=fused) for fused in (True, False))
         walked = fused.improve(p, 100, 3, descent=True)
         for mine, twin in zip(walked, plain.improve(p, 100, 3, descent=True), strict=True):
             assert torch.equal(mine, twin)
-        # It ends where no exchange helps.
+        # It ends where no swap helps.
         assert (fused.tables.changes(walked.best) >= -form.tiny).all()
 
     def test_rounding_of_float64(self):
         problem = instance(6, factor=0.1, linear=True)
-        form = exchange_form(problem)
+        form = swap_form(problem)
         p = starts(form.n, 1)
         walked = Walks(form, CPU, 1, fused=True).improve(p, 12, 0)
         before, after = (problem.cost(form.turned(q[0].numpy())) for q in (p, walked.best))
@@ -81,7 +81,7 @@ class TestKernel:
 @pytest.mark.parametrize("name", CASES)
 def test_gains_are_differences_of_costs(name):
     problem, _ = CASES[name]
-    form = exchange_form(problem)
+    form = swap_form(problem)
     p = starts(form.n, 5)
     walked = Walks(form, CPU, 5, fused=False).improve(p, 40, 0)
     for start, end, gain in zip(p, walked.best, walked.gains, strict=True):
@@ -92,7 +92,7 @@ def test_gains_are_differences_of_costs(name):
 @pytest.mark.parametrize("name", CASES)
 def test_changes_are_those_of_exchanges(name):
     problem, _ = CASES[name]
-    form = exchange_form(problem)
+    form = swap_form(problem)
     tables, p = Tables(form, CPU), starts(form.n, 1)
     d = tables.changes(p)[0]
     for u in range(form.n):
@@ -105,7 +105,7 @@ def test_changes_are_those_of_exchanges(name):
 
 def test_products_of_large_integers_are_exact():
     problem = instance(7, symmetric=True, factor=3 * 10**7)
-    form = exchange_form(Instance("large", *(M + 1 - np.eye(7, dtype=int) for M in (problem.A, problem.B))))
+    form = swap_form(Instance("large", *(M + 1 - np.eye(7, dtype=int) for M in (problem.A, problem.B))))
     tables = Tables(form, CPU)
     assert form.kind == "i8"
     assert not tables.by_floats

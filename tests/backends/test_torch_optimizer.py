@@ -56,22 +56,16 @@ def backward(optimizer, loss, w):
 class Steps:
     """A step rule that goes through given steps."""
 
-    needs_d = False
+    judge = None
 
     def __init__(self, gammas):
         self.gammas = gammas
 
-    def needs_value(self, memory):
-        return False
-
     def start(self, problem, y):
         return self.gammas[0], (0,)
 
-    def propose(self, memory, z, y, gamma):
-        return self.gammas[memory[0]], (memory[0] + 1,)
-
-    def judge(self, memory, state, f):
-        return state.gamma, memory
+    def propose(self, problem, memory, z, y, gamma):
+        return self.gammas[memory[0]], False, (memory[0] + 1,)
 
 
 def near(x, y, rounding=1e-12):

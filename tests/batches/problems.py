@@ -7,6 +7,7 @@ import numpy as np
 from tests import problems
 from tests.kinds import numpy64
 from trisplit.arrays import namespace
+from trisplit.steps.records import Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,3 +56,13 @@ def batch_of(batch, shape, curvature="indefinite", seed=0, cls=Selectable, kind=
     Q = make(np.reshape([scale * (f.Q + extra) for f, scale in zip(single, scales, strict=True)], (*batch, size, size)))
     c = make(np.reshape([f.c for f in single], (*batch, size)))
     return cls(Q, c), make(rng.standard_normal((*batch, *shape)))
+
+
+def state_of(state, place):
+    """Return the state of one problem of a batch in the midst of a run with the adaptive step."""
+    place = place if isinstance(place, tuple) else (place,)
+    z, d, record = state.memory
+    row = record.rows[np.ravel_multi_index(place, state.y.shape[: len(place)])]
+    numbers = Record({name: float(row[name]) for name in row.dtype.names})
+    memory = state.memory._replace(z=z[place], d=d[place], record=numbers)
+    return state._replace(y=state.y[place], gamma=state.gamma[place].item(), memory=memory)

@@ -5,8 +5,9 @@ import pytest
 
 import trisplit as ts
 from tests.batches.problems import Quadratics, Selectable, batch_of
-from trisplit import batch as batch_module
-from trisplit import driver as driver_module
+from trisplit.problems.problem import Problem
+from trisplit.run.log import Log
+from trisplit.splitting.engine import Splitting
 from trisplit.terms import L1, Box, L2Ball, UnitSums
 
 
@@ -70,18 +71,6 @@ def test_stopping_at_any_iteration_equals_the_members(stop):
             assert (res.nit[i], res.iteration[i]) == (alone.nit, alone.iteration)
 
 
-def test_what_is_drawn_at_the_first_look_is_judged_as_of_then():
-    """Next to |fun| = 1e9 each residual is small, but only that of the first look need not have halved."""
-    c = np.linspace(1, 2, 40)[:, None]
-    options = {"step": 0.01, "output": "random", "max_iter": 2, "rng": 0}
-    res = ts.minimize(lambda x: (1e9 + (c * x).sum(-1), c + 0 * x), np.ones((40, 1)), L1(0.1), batch_ndim=1, **options)
-    assert set(res.iteration) == {1, 2}
-    assert np.array_equal(res.success, res.iteration == 1)
-    for seed in range(4):
-        alone = ts.minimize(lambda x: (1e9 + x.sum(), 1 + 0 * x), np.ones(1), L1(0.1), **{**options, "rng": seed})
-        assert alone.success == (alone.iteration == 1)
-
-
 class Slope:
     """Indicator of all of R^n, which claims to be infinitely far from x > 0.5."""
 
@@ -113,6 +102,7 @@ def test_an_interrupt_where_only_the_certificate_is_not_finite():
     assert set(res.iteration) == {alone.iteration}
 
 
+@pytest.mark.filterwarnings("ignore:more time went")  # Quadratics cannot select
 def test_the_kind_of_the_certificate_stays_when_problems_are_taken_out():
     """Without the first problem, whose box is unbounded, there would be a gap: another stopping rule."""
     hi = np.ones((6, 4))
@@ -130,8 +120,8 @@ def test_the_kind_of_the_certificate_stays_when_problems_are_taken_out():
 
 
 def test_the_kind_of_the_certificate_is_decided_once(monkeypatch):
-    asked, kind_for = [], driver_module.kind_for
-    monkeypatch.setattr(driver_module, "kind_for", lambda *args: asked.append(1) or kind_for(*args))
+    asked, kind_for = [], Problem.kind_for
+    monkeypatch.setattr(Problem, "kind_for", lambda *args: asked.append(1) or kind_for(*args))
     ts.minimize(lambda x: ((x**2).sum(), 2 * x), np.ones(3), [Box(-1, 1), L1(0.1)], step=0.01, max_iter=50)
     assert len(asked) == 1
 
@@ -149,15 +139,19 @@ def interrupt_once(monkeypatch, owner, name, call):
     monkeypatch.setattr(owner, name, function)
 
 
-@pytest.mark.parametrize("window", ["tos", "searchsorted"])
-def test_ctrl_c_between_two_steps_of_a_change_loses_nothing(monkeypatch, tmp_path, window):
+# Called when rows are taken out, when the iterates that are left are, and when problems are put aside.
+WINDOWS = {"select": (Splitting, "select"), "taken": (Splitting, "taken"), "finish": (Log, "finish")}
+
+
+@pytest.mark.parametrize("call", [1, 2, 5])
+@pytest.mark.parametrize("window", WINDOWS)
+def test_ctrl_c_between_two_steps_of_a_change_loses_nothing(monkeypatch, tmp_path, window, call):
     f, x0 = batch_of((2, 8), (4,), "convex")
     terms, options = [Box(-1, 1), L2Ball(0.9)], {"batch_ndim": 2, "step": 0.7 / f.lipschitz, "tol": 1e-8}
     whole = ts.minimize(f, x0, terms, **options)
     path = tmp_path / "batch.ckpt"
     with monkeypatch.context() as patched:
-        # tos is called anew after rows were taken out; searchsorted when problems are put aside.
-        interrupt_once(patched, *((batch_module, "tos") if window == "tos" else (np, "searchsorted")), 2)
+        interrupt_once(patched, *WINDOWS[window], call)
         stopped = ts.minimize(f, x0, terms, checkpoint=path, **options)
     assert (stopped.status == ts.Status.INTERRUPTED).any()
     assert np.isfinite(stopped.fun).all()
@@ -189,8 +183,8 @@ def test_a_callback_is_not_shown_what_is_left_of_a_batch(tmp_path):
 
 
 @pytest.mark.parametrize("batch", [(), (4,)])
-def test_a_value_that_raises_in_a_look_is_not_finite(batch):
-    """`Constant` asks for gradients only, so the value is first computed in a look."""
+def test_a_value_that_raises_in_a_check_is_not_finite(batch):
+    """`Constant` asks for gradients only, so the value is first computed for a check."""
 
     class Singular:
         def value(self, x):

@@ -205,23 +205,18 @@ def test_classes_derived_from_terms(make):
 class Falling:
     """gamma / t, one NumPy number for all problems; remembers an array that has nothing to do with them."""
 
-    needs_d = False
-
-    def needs_value(self, memory):
-        return False
-
     def __init__(self, number):
         self.number = number
 
     def start(self, problem, y):
         return self.number(0.5), (np.ones(3), 1)
 
-    def propose(self, memory, z, y, gamma):
+    def propose(self, problem, memory, z, y, gamma):
         ones, t = memory
-        return self.number(0.02 + 0.5 / t), (ones, t + 1)
+        return self.number(0.02 + 0.5 / t), False, (ones, t + 1)
 
-    def judge(self, memory, state, f):
-        return state.gamma, memory
+    def judge(self, problem, memory, made, d):
+        return made.gamma, memory
 
 
 @pytest.mark.parametrize("terms", TERMS)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.kinds import numpy64
-from trisplit.arrays import column
+from trisplit.arrays.batched import column
 from trisplit.terms import L1, Box, L2Ball, Simplex, UnitSums, Zero, find_joint_oracle, registry
 
 TERMS = {name: cls.examples() for name, cls in registry.items()}

@@ -298,7 +298,7 @@ def test_tabu_measures_both_searches_at_every_size(tmp_path, capsys):
 def test_both_tabu_searches_know_what_exchanges_change():
     instance, rng = tabu.dense_instance(12), np.random.default_rng(0)
     start = rng.permutation(12)
-    plain, fast = tabu.PlainTabu(instance.A, instance.B, start), tabu.TabuSearch(tabu.exchange_form(instance))
+    plain, fast = tabu.PlainTabu(instance.A, instance.B, start), tabu.TabuSearch(tabu.swap_form(instance))
     fast.start(start)
     upper = np.triu_indices(12, 1)
     assert np.array_equal(plain.deltas[upper], fast.scratch[1][upper])

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.printed import printed
 from trisplit import qap
 from trisplit.cli import run
-from trisplit.qap.gpu import card
+from trisplit.qap.gpu import search
 from trisplit.qap.gpu.device import NoGPU, gpu
 from trisplit.qap.gpu.starts import Rounded, Starts
 
@@ -32,7 +32,7 @@ def no_gpu(device):
 
 @pytest.fixture
 def no_torch(monkeypatch):
-    monkeypatch.setattr(card, "gpu", no_gpu)
+    monkeypatch.setattr(search, "gpu", no_gpu)
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def a_gpu(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(OutOfMemoryError=MemoryError, Tensor=type("T", (), {})))
     monkeypatch.setattr("trisplit.qap.gpu.starts.Starts", Known)
-    monkeypatch.setattr(card, "gpu", lambda device: SimpleNamespace(type="cpu"))
-    monkeypatch.setattr(card, "_name", lambda device: "A Large GPU")
+    monkeypatch.setattr(search, "gpu", lambda device: SimpleNamespace(type="cpu"))
+    monkeypatch.setattr(search, "_name", lambda device: "A Large GPU")
 
 
 # solve
@@ -96,11 +96,11 @@ def test_a_short_search_says_it_too(polish, no_torch, capsys):
 
 
 def test_a_gpu_that_is_never_ready_is_told_of(monkeypatch, capsys):
-    class Late(card.Card):
-        def search(self, starts=None):
+    class Late(search.GpuSearch):
+        def run(self, starts=None):
             yield from ()
 
-    monkeypatch.setattr("trisplit.qap.solver.Card", Late)
+    monkeypatch.setattr("trisplit.qap.solver.GpuSearch", Late)
     assert run([*SOLVE, "--device", "cuda"]) == 0
     assert capsys.readouterr().err == "trisplit: no GPU took part: the search was over before one was ready\n"
 
@@ -139,7 +139,7 @@ def test_a_gpu_that_fails_is_one_line(a_gpu, monkeypatch, capsys):
     def lost(device):
         raise RuntimeError("CUDA error: unspecified launch failure\nCompile with TORCH_USE_CUDA_DSA")
 
-    monkeypatch.setattr(card, "gpu", lost)
+    monkeypatch.setattr(search, "gpu", lost)
     assert run([*SOLVE, "--device", "cuda:1"]) == 0
     err = capsys.readouterr().err
     assert "unspecified launch failure" in err
@@ -150,7 +150,7 @@ def test_progress_ends_with_the_starts_of_the_processor():
     """The GPU does thousands in one turn; the processor 10, and as many rounds."""
     solve = import_module("trisplit.cli.solve")
     display = solve.Display(qap.load("nug12"), 5_000, None, polish=False, device="cuda")
-    for number, member in enumerate([card.STARTS, *["start"] * 10, card.FLEET], start=1):
+    for number, member in enumerate([search.STARTS, *["start"] * 10, search.TABU], start=1):
         display.update(qap.QAPTraceRow(number, member, 0.0, 600, 600, None))
     assert display.bar.tasks[0].completed == 1.0
 
@@ -220,8 +220,8 @@ def test_info_survives_a_broken_installation(error, monkeypatch, capsys):
 
 
 def test_no_python_warning_is_shown_by_the_program():
-    lines = ["import sys", "from tests.cli.test_device import card, no_gpu", "from trisplit.cli import main"]
-    code = "; ".join([*lines, "card.gpu = no_gpu", "main(sys.argv[1:])"])
+    lines = ["import sys", "from tests.cli.test_device import search, no_gpu", "from trisplit.cli import main"]
+    code = "; ".join([*lines, "search.gpu = no_gpu", "main(sys.argv[1:])"])
     command = [sys.executable, "-W", "error", "-c", code, *SOLVE, "--device", "cuda"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0

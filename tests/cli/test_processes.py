@@ -67,14 +67,14 @@ SOLVING = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits SIGINT ignored
 from trisplit import cli
-from trisplit.qap.engine import Engine
-advance, told = Engine.advance, []
+from trisplit.qap.engine import BirkhoffLoop
+advance, told = BirkhoffLoop.advance, []
 def announced(engine, iterations):
     advance(engine, iterations)
     if engine.t >= 3 and not told:
         told.append(1)
         print("solving", file=sys.stderr, flush=True)
-Engine.advance = announced
+BirkhoffLoop.advance = announced
 cli.main(sys.argv[1:])
 """
 

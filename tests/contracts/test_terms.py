@@ -23,7 +23,8 @@ import pytest
 from hypothesis import strategies as st
 
 from tests.kinds import numpy64
-from trisplit.arrays import all_finite, namespace
+from trisplit.arrays import namespace
+from trisplit.arrays.batched import all_finite
 from trisplit.terms import registry
 
 EXAMPLES = {name: cls.examples() for name, cls in registry.items()}

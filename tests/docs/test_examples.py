@@ -67,6 +67,13 @@ def test_script_draws(path, tmp_path, monkeypatch):
     assert target.read_bytes().startswith(b"\x89PNG")
 
 
+def test_certificates_lie_above_the_error_that_they_bound():
+    bound, gap, error = load(ROOT / "examples/certificate_and_truth.py").curves().values()
+    assert (bound >= gap - 1e-14).all()
+    assert (gap >= error - 1e-14).all()
+    assert 0 <= error[-1] < 1e-9
+
+
 def test_pairs_of_the_match_without_seeds_are_right_by_default_alone(monkeypatch):
     script = load(ROOT / "examples/match_without_seeds.py")
     monkeypatch.setattr(script, "PAIRS", 2)

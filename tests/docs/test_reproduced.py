@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from trisplit.paper import claims, figure2, folder, margins, shares, theory
+from trisplit.paper import claims, comparison, figure2, theory, timing
 from trisplit.paper.figure1 import INSTANCES
 from trisplit.paper.instances import paper_instances
+from trisplit.paper.results import read_results
 
-RESULTS = folder.read(Path(__file__).resolve().parents[2] / "docs" / "reproduced")
+RESULTS = read_results(Path(__file__).resolve().parents[2] / "docs" / "reproduced")
 
 
 def test_no_error_is_above_its_bound():
@@ -25,7 +26,7 @@ def test_every_run_of_figure_2_is_there_once():
 def test_figure_1_and_the_times_are_those_of_a_full_run():
     assert {row.instance for row in RESULTS.figure1} == set(INSTANCES)
     assert {(share.instance, share.method) for share in RESULTS.figure1_shares} == {
-        (name, method) for name in shares.INSTANCES for method in ("tos1", "tos", "fw")
+        (name, method) for name in timing.INSTANCES for method in ("tos1", "tos", "fw")
     }
     assert not any("--quick" in line for lines in RESULTS.made_by.values() for line in lines)
 
@@ -38,8 +39,8 @@ def test_every_claim_is_decided():
 
 @pytest.mark.parametrize("method", ["tos", "tos-hg"])
 def test_the_papers_main_claim_holds_from_near_the_barycentre(method):
-    own = [draw for draw in margins.draws(RESULTS.figure2) if (draw.start, draw.method) == ("near", method)]
+    own = [draw for draw in comparison.draws(RESULTS.figure2) if (draw.start, draw.method) == ("near", method)]
     assert len(own) == figure2.SEEDS
     assert all(draw.better + draw.same + draw.worse == 134 for draw in own)
-    assert margins.interval([draw.margin for draw in own]).sign == 1
-    assert margins.interval([draw.better - draw.worse for draw in own]).sign == 1
+    assert comparison.interval([draw.margin for draw in own]).sign == 1
+    assert comparison.interval([draw.better - draw.worse for draw in own]).sign == 1

@@ -13,7 +13,7 @@ import pytest
 
 import trisplit as ts
 from tests.problems import BIRKHOFF_SPLITS, quadratic
-from trisplit.checkpoint import VERSION
+from trisplit.run.checkpoint import VERSION
 from trisplit.terms import L1, Affine, Box, GroupL2, L2Ball, NonNegative, SquaredL2
 
 RUNS = {
@@ -176,7 +176,7 @@ import sys, time
 import numpy as np
 sys.path.insert(0, sys.argv[3])
 from tests.faults import test_checkpoint as own
-from trisplit import driver
+from trisplit.run import run as driver
 driver.SAVE_SECONDS = 0.0
 original = own.quadratic
 class Slow:

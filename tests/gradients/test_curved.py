@@ -10,7 +10,7 @@ from trisplit.gradients import SVRG2
 from trisplit.gradients.access import Access
 from trisplit.gradients.curved import Snapshot
 from trisplit.gradients.draws import Draw
-from trisplit.parts import Counts
+from trisplit.problems.oracles import Counts
 
 N, D = 60, 3
 

@@ -10,7 +10,7 @@ import trisplit as ts
 from trisplit.gradients import PAGE, SAGA, SARAH, STORM, SVRG, SVRG2, Minibatch, batch_smoothness, estimators
 from trisplit.gradients.access import Access
 from trisplit.gradients.draws import Draw
-from trisplit.parts import Counts
+from trisplit.problems.oracles import Counts
 
 N, D = 12, 4
 OF_SAMPLES = [name for name in estimators if name != "stream"]  # which tests/losses/test_streams.py is about

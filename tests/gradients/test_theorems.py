@@ -5,6 +5,7 @@ import pytest
 
 import trisplit as ts
 from trisplit.gradients import Estimated, Minibatch
+from trisplit.splitting.tos import FIXED, iterate
 from trisplit.theory import theorem3, theorem4
 
 RUNS = 200
@@ -42,13 +43,12 @@ def averages(terms, theorem, T):
     g, h = terms
     for run in range(RUNS):
         y0 = g.prox(np.random.default_rng(run).uniform(-1, 1, D), 1.0)
-        noisy = Estimated(ts.Problem(f, list(terms)).f, Minibatch(size), key=run)
-        for state in ts.tos(ts.Problem(noisy, list(terms)), y0, gamma):
-            u = f.grad(state.z)
-            own = h.distance(state.z) if h.indicator else h.value(state.z)
-            sums = sums[0] + u, sums[1] + u @ state.z, sums[2] + own
-            if state.t == T:
-                break
+        problem, state = ts.Problem(f, list(terms)), ts.State(0, y0, gamma)
+        noisy = Estimated(problem.f, Minibatch(size), key=run)
+        for _ in range(T):
+            made = iterate(problem, state, FIXED, noisy)
+            u, z, state = f.grad(made.z), made.z, made.after
+            sums = sums[0] + u, sums[1] + u @ z, sums[2] + (h.distance(z) if h.indicator else h.value(z))
     return tuple(each / (RUNS * T) for each in sums)
 
 
@@ -111,3 +111,13 @@ def test_minimize_takes_step_and_batch_of_the_theorem_and_names_it(statement, g,
     assert unknown.guarantee.stationarity is None
     other = ts.minimize(Waves(), x0, [g, h], gradient="saga", **options)
     assert "no theorem covers gradients by SAGA" in str(other.guarantee)
+
+
+def test_no_theorem_of_two_terms_is_taken_for_three():
+    """Algorithm 2 has a copy that no term bounds."""
+    x0, terms = np.full(D, 0.1), [ts.terms.Box(0, 1), ts.terms.L2Ball(2.0), ts.terms.Box(0, 2)]
+    rule, options = ts.steps.Theory(gradient_bound=G_F), {"max_iter": 64, "tol": 0, "rng": 0}
+    res = ts.minimize(Waves(), x0, terms, step=rule, gradient=Minibatch(4), **options)
+    assert res.trace["step"][-1] == 64 ** (-2 / 3)
+    with pytest.raises(ts.InputError, match="Algorithm 2 has a block"):
+        ts.minimize(Waves(), x0, terms, step=rule, gradient=Minibatch("theory", sigma=SIGMA), **options)

@@ -4,6 +4,7 @@ import errno
 import subprocess
 import sys
 from io import StringIO
+from types import FunctionType
 
 import numba
 import pytest
@@ -51,7 +52,7 @@ def calling(source, **names):
     """Compile a function of this file that calls another one, which `source` defines."""
     names = {"__name__": __name__, **names}
     exec(source, names)
-    return kernels.compiled("f8(f8)", calls=(names["callee"],))(call)(1.0)
+    return kernels.compiled("f8(f8)")(FunctionType(call.__code__, names, "call"))(1.0)
 
 
 def call(x):

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 from trisplit.kernels import faces
 from trisplit.qap import Instance, load
-from trisplit.qap.episodes import Episodes
+from trisplit.qap.local_search import LocalSearch
 
 NO_C = np.zeros((0, 0))
 
@@ -186,16 +186,16 @@ def test_faces_improve_on_random_permutations():
         assert nug12.cost(run.p) <= 1.1 * nug12.best_known
 
 
-# What the episodes hand over
+# What local search hands over
 
 
 @pytest.mark.parametrize("symmetric", ["neither", "A", "B"])
-def test_episodes_search_with_the_costs_of_the_instance(symmetric):
+def test_local_search_works_with_the_costs_of_the_instance(symmetric):
     """Symmetric parts take the place of matrices only where the cost stays the same."""
     A, B, C = np.random.default_rng(4).integers(-9, 10, (3, 9, 9))
     A, B = A + (A.T if symmetric == "A" else 0), B + (B.T if symmetric == "B" else 0)
     instance, rng = Instance("random", A, B, C=C), np.random.default_rng(0)
-    episodes = Episodes(instance)
+    search = LocalSearch(instance)
     for _ in range(10):
         p = rng.permutation(9)
-        assert cost(episodes.A, episodes.B, episodes.C, p) == instance.cost(p)
+        assert cost(search.A, search.B, search.C, p) == instance.cost(p)

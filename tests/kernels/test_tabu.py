@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from trisplit.kernels import tabu as kernel
 from trisplit.qap import Instance, load
-from trisplit.qap.exchange_form import exchange_form
+from trisplit.qap.swap_form import swap_form
 from trisplit.qap.tabu import RESET, Rules, TabuSearch
 
 KICKED = Rules(rounds=40, patience=1.0)
@@ -39,7 +39,7 @@ def dense(kind, n, *, symmetric=True, linear=False):
 
 
 def searched(instance, seed=0, moves=2000, rules=None):
-    search, rng = TabuSearch(exchange_form(instance), rules), np.random.default_rng(seed)
+    search, rng = TabuSearch(swap_form(instance), rules), np.random.default_rng(seed)
     search.start(rng.permutation(instance.n))
     search.advance(moves, rng)
     return search
@@ -53,7 +53,7 @@ def test_with_kicks_the_optima_of_small_problems_are_found(instance, seed):
         searched(instance, seed, 10_000, Rules(rounds=1000, patience=1.0, kick=(0.3, 1.0))).permutation
     )
     slack = 0  # an int: exact costs of integers may exceed 2^53
-    if exchange_form(instance).kind == "f8":
+    if swap_form(instance).kind == "f8":
         slack = 1e-10 * instance.n**2 * float(np.abs(instance.A).max()) * float(np.abs(instance.B).max())
         slack += 0.0 if instance.C is None else 1e-10 * float(np.abs(instance.C).max())
     assert best <= cost <= best + slack
@@ -73,7 +73,7 @@ def test_without_kicks_the_optimum_of_a_rugged_problem_is_found(kind, symmetric)
 @pytest.mark.parametrize("n", [2, 3, 17, 33, 64])
 def test_what_is_kept_up_to_date_is_what_scratch_gives(kind, symmetric, linear, n):
     instance = dense(kind, n, symmetric=symmetric, linear=linear)
-    form = exchange_form(instance)
+    form = swap_form(instance)
     assert form.kind == kind or (n <= 3 and kind != "i4")
     for rules in (None, KICKED):
         search, rng = TabuSearch(form, rules), np.random.default_rng(1)
@@ -100,7 +100,7 @@ def test_what_is_kept_up_to_date_is_what_scratch_gives(kind, symmetric, linear, 
 def test_the_same_seed_gives_the_same_search_however_it_is_divided(name, rules):
     instance = load(name)
     whole = searched(instance, 3, 1000, rules)
-    divided, rng = TabuSearch(exchange_form(instance), rules), np.random.default_rng(3)
+    divided, rng = TabuSearch(swap_form(instance), rules), np.random.default_rng(3)
     divided.start(rng.permutation(instance.n))
     made = sum(divided.advance(moves, rng) for moves in (1, 0, 2, 97, 400, 500))
     assert made == 1000 or divided.over
@@ -128,7 +128,7 @@ def test_where_all_permutations_cost_the_same_nothing_moves(n):
 
 def test_rounds_end():
     instance = load("nug12")
-    form, rng = exchange_form(instance), np.random.default_rng(0)
+    form, rng = swap_form(instance), np.random.default_rng(0)
     for rules, moves in ((Rules(length=50), 50), (Rules(length=50, rounds=4), 200)):
         search = TabuSearch(form, rules)
         for _ in range(2):  # it can be started again
@@ -152,7 +152,7 @@ def test_what_is_forbidden_is_forgotten_before_the_clock_overflows():
 def test_a_tabu_move_does_not_come_back_before_its_tenure():
     """Without aspiration: the search starts at the optimum, so nothing is better than what is known."""
     instance, rng = load("nug12"), np.random.default_rng(0)
-    search = TabuSearch(exchange_form(instance), Rules(tenure=(2.0, 2.0)))
+    search = TabuSearch(swap_form(instance), Rules(tenure=(2.0, 2.0)))
     search.start(instance.solution)
     places, left = search.p.copy(), {}
     for move in range(200):

@@ -158,3 +158,15 @@ def test_mapped_files_and_sparse_matrices_give_the_answer_of_arrays(tmp_path, gr
             Logistic(table, b, ridge=0.1), np.zeros(6), TERMS, gradient=gradient, tol=1e-9, rng=0, **options
         )
         assert_allclose(res.x, expected.x, atol=1e-8)
+
+
+def test_a_wrong_gradient_of_ones_own_loss_is_found_within_a_stream():
+    class Halved(LeastSquares):
+        def value_and_grad(self, x):
+            value, grad = super().value_and_grad(x)
+            return value, grad / 2
+
+    A, b = data()
+    res = ts.minimize(Streamed(Halved, cut(A, b, [20, 37])), np.zeros(6), TERMS)
+    assert res.status == ts.Status.BAD_GRADIENT, res.message
+    assert ts.minimize(Streamed(LeastSquares, cut(A, b, [20, 37])), np.zeros(6), TERMS).success

@@ -5,10 +5,10 @@ import pytest
 
 import trisplit as ts
 from trisplit.matching.arguments import as_choice, as_flag, as_integer, as_jobs, as_number, as_verbosity
-from trisplit.qap.crew import available_cores
+from trisplit.qap.task_pool import available_cores
 
 ODD = [np.ones((9, 9)), np.array([1, 2]), np.array([]), [1, 2], 1j, "much", {}, object()]
-DOORS = {
+CALLS = {
     "n_jobs": as_jobs,
     "n_init": lambda value: as_integer(value, "n_init"),
     "tol": lambda value: as_number(value, "tol", least=0.0),
@@ -18,11 +18,11 @@ DOORS = {
 }
 
 
-@pytest.mark.parametrize("name", DOORS)
+@pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("value", ODD, ids=lambda value: type(value).__name__)
 def test_arrays_and_other_objects_are_named_in_one_line(name, value):
     with pytest.raises(ts.InputError) as caught:
-        DOORS[name](value)
+        CALLS[name](value)
     text = str(caught.value)
     assert text.startswith(f"`{name}` ")
     assert "\n" not in text

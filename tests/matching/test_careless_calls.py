@@ -7,10 +7,12 @@ import pytest
 from scipy import sparse
 
 from trisplit.errors import InputError
-from trisplit.matching import Graph, GraphMatcher, api, graph_match, ways
+from trisplit.matching import Graph, GraphMatcher, api, graph_match, strategies
 
 PATH = np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
-SPARSE = sparse.csr_array(np.kron(np.eye(400), np.ones((4, 4)) - np.eye(4)))  # 1,600 vertices, beyond the dense way
+SPARSE = sparse.csr_array(
+    np.kron(np.eye(400), np.ones((4, 4)) - np.eye(4))
+)  # 1,600 vertices, beyond the dense strategy
 
 
 @pytest.mark.filterwarnings("error")
@@ -26,7 +28,7 @@ def test_an_empty_graph_matches_nobody(graph, turned):
 
 def test_ties_where_all_edges_agree_are_no_reason_for_dense_matrices(monkeypatch):
     """In a graph of cliques no vertex is sure, and any match of cliques with cliques is right."""
-    monkeypatch.setattr(ways, "_dense_way", lambda *_: pytest.fail("dense matrices"))
+    monkeypatch.setattr(strategies, "_dense_strategy", lambda *_: pytest.fail("dense matrices"))
     seeds = np.column_stack([np.arange(0, 1600, 4)] * 2)
     res = graph_match(SPARSE, SPARSE, partial_match=seeds, rng=0)
     assert res.score == res.bound == SPARSE.nnz
@@ -36,7 +38,7 @@ def test_ties_where_all_edges_agree_are_no_reason_for_dense_matrices(monkeypatch
 def test_a_match_that_is_found_is_not_lost_for_want_of_memory(monkeypatch):
     rng = np.random.default_rng(0)
     A, B = (sparse.random_array((1600, 1600), density=0.005, rng=rng, format="csr") for _ in range(2))
-    monkeypatch.setattr("trisplit.matching.ways.available_bytes", lambda: 10**8)
+    monkeypatch.setattr("trisplit.matching.strategies.available_bytes", lambda: 10**8)
     assert graph_match(A, B, rng=0).matches == 1600
     for options, remedy in (
         ({"n_init": 2}, "n_init=1"),

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import trisplit as ts
 from tests.matching.messages import message
-from trisplit.matching import contents, graphml
+from trisplit.matching import file_bytes, graphml
 from trisplit.matching.files import read_graph, read_seeds
 from trisplit.matching.graphs import Graph, as_graph
 
@@ -438,6 +438,6 @@ def test_no_file(tmp_path):
 def test_a_small_file_that_unpacks_to_more_than_fits(tmp_path, monkeypatch):
     paths = [written(tmp_path, f"g.{form}.gz", b"0 1\n" * 10**5) for form in ("csv", "mtx", "graphml")]
     np.savez_compressed(tmp_path / "g.npz", np.zeros((1000, 1000)))
-    monkeypatch.setattr(contents, "available_bytes", lambda: 10**6)
+    monkeypatch.setattr(file_bytes, "available_bytes", lambda: 10**6)
     for path in [*paths, tmp_path / "g.npz"]:
         assert "memory" in message(path)

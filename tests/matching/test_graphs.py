@@ -1,4 +1,4 @@
-"""The same graph is the same matrix, through whichever door it comes."""
+"""The same graph is the same matrix, whatever its format."""
 
 import warnings
 from decimal import Decimal

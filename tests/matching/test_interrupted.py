@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.matching.results import a_pair
-from trisplit.matching import graph_match, ways
+from trisplit.matching import graph_match, strategies
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ def interrupt(monkeypatch):
     """Let the search be interrupted in the given start."""
 
     def at(number):
-        begun, run_start = [], ways.run_start
+        begun, run_start = [], strategies.run_start
 
         def start(*arguments):
             begun.append(1)
@@ -20,7 +20,7 @@ def interrupt(monkeypatch):
                 raise KeyboardInterrupt
             return run_start(*arguments)
 
-        monkeypatch.setattr(ways, "run_start", start)
+        monkeypatch.setattr(strategies, "run_start", start)
 
     return at
 

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from tests.matching.large_graphs import correlated, some_seeds
 from trisplit.errors import InputError
 from trisplit.matching.large import estimate, match_large
-from trisplit.matching.large.channels import channels
+from trisplit.matching.large.layers import layer_pairs
 from trisplit.matching.large.memory import require_memory
 from trisplit.matching.large.profiles import from_profiles
 
@@ -168,6 +168,6 @@ def test_surroundings_find_the_match_without_seeds(n_A):
 def test_profiles_do_not_depend_on_the_order_of_vertices():
     rng = np.random.default_rng(9)
     A, B, truth = correlated(300, 12, 1.0, rng)
-    pattern = from_profiles(channels((A,), (B,)), np.full(300, -1), 1, np.random.default_rng(0))
+    pattern = from_profiles(layer_pairs((A,), (B,)), np.full(300, -1), 1, np.random.default_rng(0))
     connected = np.flatnonzero(np.diff(A.indptr) > 2)
     assert (np.asarray(pattern[connected, truth[connected]]).ravel() > 0).mean() >= 0.98

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import trisplit as ts
-from trisplit.matching.large.channels import channels
+from trisplit.matching.large.layers import layer_pairs
 from trisplit.matching.large.pattern_tos import PatternProblem, pattern_tos
 
 
@@ -44,7 +44,7 @@ def random_problem(kind, n_A=7, n_B=9, seed=0):
     S = rng.integers(0, 3, (n_A, n_B)).astype(float)
     mask = rng.random((n_A, n_B)) < 0.5
     mask[np.arange(n_A), np.arange(n_A)] = True
-    graphs = channels(tuple(map(csr_array, A)), tuple(map(csr_array, B)), csr_array(S))
+    graphs = layer_pairs(tuple(map(csr_array, A)), tuple(map(csr_array, B)), csr_array(S))
     return A, B, S, mask, PatternProblem(graphs, csr_array(mask.astype(float)))
 
 
@@ -94,13 +94,13 @@ def test_seeds_and_empty_rows_stay_what_they_are():
     mask = np.ones((5, 5))
     mask[0] = mask[:, 0] = mask[3] = 0
     mask[0, 0] = 1
-    problem = PatternProblem(channels((ring,), (ring,)), csr_array(mask))
+    problem = PatternProblem(layer_pairs((ring,), (ring,)), csr_array(mask))
     z = pattern_tos(problem, np.full(problem.size, 0.2), 0.1).z
     assert z[0] == 1
     assert np.isfinite(z).all()
 
 
 def test_no_pairs_at_all():
-    problem = PatternProblem(channels((csr_array((3, 3)),), (csr_array((3, 3)),)), csr_array((3, 3)))
+    problem = PatternProblem(layer_pairs((csr_array((3, 3)),), (csr_array((3, 3)),)), csr_array((3, 3)))
     assert problem.curvature() == 0
     assert pattern_tos(problem, np.zeros(0), 1.0).z.size == 0

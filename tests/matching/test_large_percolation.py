@@ -6,14 +6,14 @@ from scipy.sparse import csr_array
 
 from tests.matching.large_graphs import correlated, some_seeds
 from trisplit.matching.large import candidates
-from trisplit.matching.large.channels import channels
+from trisplit.matching.large.layers import layer_pairs
 from trisplit.matching.large.percolation import percolate, witnesses
 from trisplit.matching.large.refine import complete, refine
 
 TINY = float(np.finfo(float).tiny)
 
 
-def random_channels(kind, n_A, n_B, seed=0):
+def random_layers(kind, n_A, n_B, seed=0):
     rng = np.random.default_rng(seed)
     layers = 2 if "layers" in kind else 1
 
@@ -38,8 +38,8 @@ KINDS = ["plain", "weighted", "directed", "layers", "similar", "weighted directe
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_witnesses_are_the_entries_of_the_product(kind):
-    A, B, S = random_channels(kind, 12, 15)
-    graphs, partner = channels(A, B, S), partial_match(12, 15, 8)
+    A, B, S = random_layers(kind, 12, 15)
+    graphs, partner = layer_pairs(A, B, S), partial_match(12, 15, 8)
     P = candidates.pairs_of(partner, (12, 15)).toarray()
     gradient = sum(a @ P @ b.T + a.T @ P @ b for a, b in zip(A, B, strict=True)) + (0 if S is None else S.toarray())
     half = 1 if "directed" in kind else 2
@@ -50,8 +50,8 @@ def test_witnesses_are_the_entries_of_the_product(kind):
 
 @pytest.mark.parametrize("kept", [1, 2, 5])
 def test_the_best_pairs_are_kept(kept):
-    A, B, _ = random_channels("plain", 30, 30)
-    graphs, partner, none = channels(A, B), partial_match(30, 30, 20), np.full(30, -1)
+    A, B, _ = random_layers("plain", 30, 30)
+    graphs, partner, none = layer_pairs(A, B), partial_match(30, 30, 20), np.full(30, -1)
     W, keys = witnesses(graphs, partner, fixed=none, least=1.0)
     few, few_keys = witnesses(graphs, partner, fixed=none, least=1.0, kept=kept)
     for i in range(30):
@@ -62,7 +62,7 @@ def test_the_best_pairs_are_kept(kept):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_score_is_its_definition(kind):
-    A, B, S = random_channels(kind, 10, 12)
+    A, B, S = random_layers(kind, 10, 12)
     p = partial_match(10, 12, 7)
     matched = np.flatnonzero(p >= 0)
     score = sum(
@@ -70,7 +70,7 @@ def test_the_score_is_its_definition(kind):
         for a, b in zip(A, B, strict=True)
     )
     score += 0 if S is None else S.toarray()[matched, p[matched]].sum()
-    graphs = channels(A, B, S)
+    graphs = layer_pairs(A, B, S)
     assert graphs.score(p) == score
     assert graphs.turned().score(candidates.inverse(p, 12)) == score
 
@@ -82,7 +82,7 @@ def test_few_seeds_grow_to_the_right_match(correlation):
     fixed = np.full(500, -1)
     seeds = some_seeds(truth, 12, rng)
     fixed[seeds[:, 0]] = seeds[:, 1]
-    done = percolate(channels((A,), (B,)), fixed)
+    done = percolate(layer_pairs((A,), (B,)), fixed)
     assert done.converged
     assert (done.partner == truth).mean() >= 0.99
 
@@ -94,7 +94,7 @@ def test_seeds_stay_even_if_they_are_wrong():
     seeds[:4, 1] = seeds[[1, 2, 3, 0], 1]
     fixed = np.full(300, -1)
     fixed[seeds[:, 0]] = seeds[:, 1]
-    graphs = channels((A,), (B,))
+    graphs = layer_pairs((A,), (B,))
     done = refine(graphs, percolate(graphs, fixed).partner, fixed)
     assert (done.partner[seeds[:, 0]] == seeds[:, 1]).all()
     assert (done.partner == truth).mean() >= 0.95
@@ -106,21 +106,21 @@ def test_errors_of_the_start_correct_themselves():
     start = truth.copy()
     wrong = rng.choice(500, 350, replace=False)
     start[wrong] = truth[np.roll(wrong, 1)]
-    assert (percolate(channels((A,), (B,)), np.full(500, -1), start=start).partner == truth).all()
+    assert (percolate(layer_pairs((A,), (B,)), np.full(500, -1), start=start).partner == truth).all()
 
 
 def test_refinement_never_lowers_the_score():
     rng = np.random.default_rng(3)
     A, B, _ = correlated(200, 10, 0.6, rng)
-    graphs = channels((A,), (B,))
+    graphs = layer_pairs((A,), (B,))
     p = rng.permutation(200)
     assert graphs.score(refine(graphs, p, np.full(200, -1)).partner) >= graphs.score(p)
 
 
 def test_completion_matches_the_smaller_graph_wholly():
-    A, B, _ = random_channels("plain", 9, 13)
+    A, B, _ = random_layers("plain", 9, 13)
     for a, b, n in ((A, B, 9), (B, A, 9)):
-        partner = complete(channels(a, b), partial_match(a[0].shape[0], b[0].shape[0], 4))
+        partner = complete(layer_pairs(a, b), partial_match(a[0].shape[0], b[0].shape[0], 4))
         matched = partner[partner >= 0]
         assert np.unique(matched).size == matched.size == n
 
@@ -132,7 +132,7 @@ def test_candidates_hold_seeds_alone_in_their_lines():
     fixed = np.full(150, -1)
     fixed[seeds[:, 0]] = seeds[:, 1]
     S = csr_array(rng.random((150, 150)))
-    graphs = channels((A,), (B,), S)
+    graphs = layer_pairs((A,), (B,), S)
     for pattern in (
         candidates.from_witnesses(graphs, fixed, fixed, 5),
         candidates.from_similarity(S, fixed, 5),

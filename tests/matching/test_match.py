@@ -242,7 +242,7 @@ def test_runners_up_of_twins_are_the_twins():
 
 @pytest.mark.parametrize("joined", [0, 1])
 def test_vertices_that_may_change_places_are_not_sure(joined, monkeypatch):
-    """Twins, joined or not, whichever way the graphs are matched."""
+    """Twins, joined or not, whichever strategy matches the graphs."""
     A, _, truth = correlated(40, 0.4, 1.0, 16)
     A[1], A[:, 1] = A[0], A[:, 0]
     A[:2, :2] = 0
@@ -250,7 +250,7 @@ def test_vertices_that_may_change_places_are_not_sure(joined, monkeypatch):
     B = np.empty_like(A)
     B[np.ix_(truth, truth)] = A
     dense = graph_match(A, B, rng=0)
-    monkeypatch.setattr("trisplit.matching.ways.SPARSE", 10)
+    monkeypatch.setattr("trisplit.matching.strategies.SPARSE", 10)
     seeds = np.c_[np.arange(30, 40), truth[30:]]
     thin = graph_match(sparse.csr_array(A), sparse.csr_array(B), partial_match=seeds, rng=0)
     for res in (dense, thin):
@@ -277,7 +277,7 @@ def test_disagreements_are_those_of_the_exchanged_match():
             assert D[i, j] == pytest.approx((M[i] ** 2).sum() + (M[:, i] ** 2).sum())
 
 
-def test_large_sparse_graphs_take_the_sparse_way():
+def test_large_sparse_graphs_take_the_sparse_strategy():
     rng, n = np.random.default_rng(14), 1600
     rows, columns = rng.integers(0, n, (2, 12 * n))
     A = sparse.coo_array((np.ones(12 * n), (rows, columns)), shape=(n, n)).tocsr()
@@ -335,7 +335,7 @@ def test_bad_input_is_named_in_one_line(change, message):
 
 
 def test_what_does_not_fit_is_refused_before_it_is_allocated(monkeypatch):
-    monkeypatch.setattr("trisplit.matching.ways.available_bytes", lambda: 10_000)
+    monkeypatch.setattr("trisplit.matching.strategies.available_bytes", lambda: 10_000)
     with pytest.raises(InputError, match="pass sparse graphs"):
         graph_match(np.ones((200, 200)), np.ones((200, 200)))
 
@@ -352,7 +352,7 @@ def test_lines_on_progress(capsys):
 
 
 def test_where_the_sparse_way_leads_to_nothing_dense_matrices_are_tried(monkeypatch):
-    monkeypatch.setattr("trisplit.matching.ways.SPARSE", 50)
+    monkeypatch.setattr("trisplit.matching.strategies.SPARSE", 50)
     A, B, truth = correlated(150, 0.5, 0.85, 1)
     lines = []
     res = graph_match(sparse.csr_array(A), sparse.csr_array(B), rng=0, verbose=lines.append)

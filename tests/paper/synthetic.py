@@ -2,11 +2,11 @@
 
 from math import nan
 
-from trisplit.paper import margins
+from trisplit.paper import comparison
 from trisplit.paper.figure1 import Fit
 from trisplit.paper.figure2 import COMPARED, Run
-from trisplit.paper.folder import Results
 from trisplit.paper.methods import STARTS
+from trisplit.paper.results import Results
 from trisplit.paper.theory import Row
 
 NOTHING = Results([], [], [], [], [], {})
@@ -19,7 +19,7 @@ def runs(costs):
 
 def runs_with_margins(margin_of, instances, seeds):
     """Return runs of all methods whose margin over Frank-Wolfe is margin_of(start, method, seed, instance)."""
-    best = margins.best_known()
+    best = comparison.best_known()
     costs = {}
     for name in instances:
         for start in STARTS:

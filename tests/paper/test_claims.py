@@ -7,7 +7,7 @@ import pytest
 from tests.paper.synthetic import NOTHING, no_fit, power_fit, runs_with_margins, straight_fit, theory_row
 from trisplit.paper import claims
 from trisplit.paper.claims import FAILS, HOLDS, OPEN, WITH_THIS
-from trisplit.paper.margins import PAPERS_LARGEST, PAPERS_SMALLEST
+from trisplit.paper.comparison import PAPERS_LARGEST, PAPERS_SMALLEST
 
 INSTANCES = ("nug12", "chr12a", "tai12a", "rou15")
 BOTH = [(start, method) for start in ("near", "text") for method in ("tos1", "tos")]

@@ -5,9 +5,10 @@ import pytest
 import trisplit as ts
 from trisplit import qap
 from trisplit.machine import machine
-from trisplit.paper import figure2, folder
+from trisplit.paper import figure2
 from trisplit.paper.figure2 import COMPARED, Job, Run
 from trisplit.paper.methods import STARTS, doubling, errors, objective, start_point
+from trisplit.paper.results import write_results
 from trisplit.terms import Box, UnitSums
 
 INSTANCES = ("tai12a", "esc16f", "nug12")  # each run takes less than a second
@@ -20,7 +21,7 @@ def computed(path, workers, instances=INSTANCES):
     path.mkdir(exist_ok=True)
     told = []
     store = figure2.run(path, True, lambda *both: told.append(both), instances=instances, workers=workers)
-    folder.write(path, "figure2", figure2.runs(store), "test", figure2.machines(store))
+    write_results(path, "figure2", figure2.runs(store), "test", figure2.machines(store))
     return store, (path / "figure2.csv").read_bytes(), told
 
 

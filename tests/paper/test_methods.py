@@ -8,9 +8,9 @@ from scipy.optimize import linear_sum_assignment
 
 import trisplit as ts
 from trisplit import qap
-from trisplit.algorithms.frank_wolfe import frank_wolfe
 from trisplit.paper import methods
 from trisplit.paper.methods import METHODS, NAMES, SECOND_SET, STARTS, doubling, errors, objective, start_point
+from trisplit.splitting.frank_wolfe import frank_wolfe
 from trisplit.terms import Box, Simplex, UnitSums
 
 ROWS, COLUMNS, BOX, SUMS = Simplex(axis=1), Simplex(axis=0), Box(0.0, 1.0), UnitSums()

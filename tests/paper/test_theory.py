@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from trisplit.paper import theory
 from trisplit.paper.theory_losses import BoxedL1, Quadratic
 from trisplit.paper.theory_problems import RUNS, STARTS, ball_and_plane, cases, indefinite, robust_regression
-from trisplit.problem import batched
+from trisplit.problems.oracles import batched
 
 CASES = {f"{case.theorem}: {case.name}": case for case in cases()}
 LOSSES = {"quadratic": indefinite, "log loss": robust_regression}

@@ -38,7 +38,7 @@ def test_algorithm_2_written_out(make):
     f, x0, gamma = make(rng, 8), rng.standard_normal(8), 0.3
     m = len(terms)
     y = [x0.copy() for _ in range(m + 1)]
-    for state in islice(ts.product(ts.Problem(f, terms), x0, gamma), ITERATES):
+    for state in islice(ts.tos(ts.Product(ts.Problem(f, terms)), x0, gamma), ITERATES):
         z = [y[0]] + [term.prox(y_i, gamma) for term, y_i in zip(terms, y[1:], strict=True)]
         x = (sum(2 * z_i - y_i for z_i, y_i in zip(z, y, strict=True)) - gamma * f.grad(z[0])) / (m + 1)
         assert relative(state.x[0], x) < 1e-12
@@ -84,7 +84,7 @@ def test_algorithm_2_is_algorithm_1_in_the_product_space():
         return f.value(x[:n]), grad
 
     flat = ts.tos(ts.Problem(lifted, (Blocks(terms, n), Equal(n))), np.tile(x0, 4), 0.25)
-    ours = ts.product(ts.Problem(f, terms), x0, 0.25)
+    ours = ts.tos(ts.Product(ts.Problem(f, terms)), x0, 0.25)
     for a, b in islice(zip(ours, flat, strict=False), ITERATES):
         for name in ("z", "x", "y", "u"):
             assert relative(getattr(a, name).reshape(-1), getattr(b, name)) < 1e-12

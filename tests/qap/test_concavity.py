@@ -6,7 +6,8 @@ import pytest
 import trisplit as ts
 from trisplit.errors import InputError
 from trisplit.qap import load, relax, round_to_permutation
-from trisplit.qap.engine import SPLITS, STAGE, Concave, Concavity, Engine
+from trisplit.qap.concavity import STAGE, Concave, Concavity
+from trisplit.qap.engine import SPLITS, BirkhoffLoop
 from trisplit.qap.objective import Objective
 
 
@@ -27,18 +28,18 @@ def test_the_result_is_a_permutation_with_its_cost(name):
 
 @pytest.mark.parametrize("split", [1, 2])
 @pytest.mark.parametrize("rule", [ts.steps.Adaptive(), ts.steps.Constant(1e-3)])
-def test_the_engine_is_the_plain_loop_on_the_concave_objective(split, rule):
+def test_the_compiled_loop_is_the_plain_one_on_the_concave_objective(split, rule):
     f, mu = form_of(load("nug12")).tangent(), 40.0
     y0 = ts.qap.initial_point(12, np.random.default_rng(1))
-    engine = Engine(f, split, rule)
-    engine.start(y0)
-    engine.mu = mu
+    loop = BirkhoffLoop(f, split, rule)
+    loop.start(y0)
+    loop.mu = mu
     if isinstance(rule, ts.steps.Adaptive):  # the first step is measured without the concavity
-        engine.numbers[0], _ = rule.start(ts.Problem(Concave(f, mu), SPLITS[split]), y0)
+        loop.table.gamma, _ = rule.start(ts.Problem(Concave(f, mu), SPLITS[split]), y0)
     for state in ts.tos(ts.Problem(Concave(f, mu), SPLITS[split]), y0, rule):
-        engine.advance(1)
-        np.testing.assert_allclose(engine.z, state.z, atol=1e-7)
-        assert engine.value == pytest.approx(Concave(f, mu).value(state.z), rel=1e-9)
+        loop.advance(1)
+        np.testing.assert_allclose(loop.z, state.z, atol=1e-7)
+        assert loop.value == pytest.approx(Concave(f, mu).value(state.z), rel=1e-9)
         if state.t == 60:
             break
 

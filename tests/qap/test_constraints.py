@@ -12,8 +12,8 @@ from trisplit import InputError
 from trisplit.qap import Instance, constrained, load, relax, round_to_permutation, swap_descent
 from trisplit.qap.bounds.gilmore_lawler import gilmore_lawler
 from trisplit.qap.bounds.integers import Integers
-from trisplit.qap.exchange_form import exchange_form
 from trisplit.qap.forbidden import as_mask, hall_violator, least_cost, matched, nearest_allowed, penalised
+from trisplit.qap.swap_form import swap_form
 
 NUG12, NUG30 = load("nug12"), load("nug30")
 KINDS = {
@@ -163,8 +163,8 @@ def test_exchanges_stay_in_small_integers():
     for instance in (NUG30, load("tai35b"), load("sko64"), load("tai256c")):
         forbidden = rng.integers(0, instance.n, (50, 2))
         inner, _ = constrained(instance, forbidden=forbidden)
-        assert exchange_form(inner).kind == exchange_form(instance).kind == "i4"
-        assert exchange_form(inner).unit == exchange_form(instance).unit
+        assert swap_form(inner).kind == swap_form(instance).kind == "i4"
+        assert swap_form(inner).unit == swap_form(instance).unit
 
 
 def test_costs_of_forbidden_pairs_do_not_matter():
@@ -276,7 +276,7 @@ def test_fixed_and_forbidden_pairs_that_contradict():
 
 def test_shapes_that_do_not_fit():
     A, B = NUG12.A[:9, :9], NUG12.B
-    with pytest.raises(InputError, match=r"`A` must not have more rows than `B`, got 12 > 9; exchange A and B"):
+    with pytest.raises(InputError, match=r"`A` must not have more rows than `B`, got 12 > 9; swap A and B"):
         constrained(B, A)
     with pytest.raises(InputError, match=r"`C` must have shape \(9, 12\), got \(12, 9\)"):
         constrained(A, B, np.zeros((12, 9)))

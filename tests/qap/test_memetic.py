@@ -11,8 +11,8 @@ from hypothesis.extra.numpy import arrays
 
 from trisplit.errors import InputError
 from trisplit.qap import Instance, load
-from trisplit.qap.exchange_form import exchange_form
 from trisplit.qap.memetic import DEEP_WALKS, KICKS, LONG_WALKS, MemeticSearch, Recipe, crossed, shuffled
+from trisplit.qap.swap_form import swap_form
 from trisplit.qap.tabu import Rules
 
 RECIPES = {recipe.name: recipe for recipe in (KICKS, DEEP_WALKS, LONG_WALKS)}
@@ -140,7 +140,7 @@ def test_tiny_problems(n, recipe):
 
 def test_several_searches_may_share_a_form():
     instance = load("nug20")
-    form, alone = exchange_form(instance), memetic(instance, SHORT)
+    form, alone = swap_form(instance), memetic(instance, SHORT)
     alone.step(20_000)
     searches = [MemeticSearch(instance, SHORT, np.random.default_rng(seed), form) for seed in (0, 1)]
     threads = [Thread(target=search.step, args=(20_000,)) for search in searches]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import trisplit as ts
-from trisplit.qap import Instance, QAPStatus, code, crew, durations, load, portfolio, solve, solver
-from trisplit.qap.episodes import Task
+from trisplit.qap import Instance, QAPStatus, load, portfolio, solve, solver, task_pool, time_model, warmup
+from trisplit.qap.local_search import Task
 from trisplit.verify import proven_bound
 
 TAI20A = Instance("tai20a", load("tai20a").A, load("tai20a").B)  # without known values: nothing ends a search early
@@ -44,9 +44,9 @@ def members(res):
 @pytest.fixture
 def walks(monkeypatch):
     """The rounds of islands that are begun from now on."""
-    begun, run_walk = [], crew.run_walk
+    begun, run_walk = [], task_pool.run_walk
     monkeypatch.setattr(
-        crew, "run_walk", lambda instance, walk, *rest: begun.append(walk) or run_walk(instance, walk, *rest)
+        task_pool, "run_walk", lambda instance, walk, *rest: begun.append(walk) or run_walk(instance, walk, *rest)
     )
     return begun
 
@@ -163,7 +163,7 @@ def test_one_start_does_not_take_all_the_time():
 
 @pytest.mark.parametrize("options", [{}, {"starts": 3}, {"polish": False}])
 def test_nothing_is_begun_that_there_is_no_time_for(options, monkeypatch):
-    monkeypatch.setattr(durations, "START", 1.0)
+    monkeypatch.setattr(time_model, "START", 1.0)
     res = solve(TAI20A, time_limit=0.2, rng=0, **options)
     assert "start" not in members(res)
     assert "sums" in members(res)
@@ -173,8 +173,8 @@ def test_nothing_is_begun_that_there_is_no_time_for(options, monkeypatch):
 
 
 @pytest.mark.parametrize("part", ["FORM", "FILL"])
-def test_no_exchanges_without_time_for_them(part, monkeypatch):
-    monkeypatch.setattr(durations, part, 1.0)
+def test_no_swaps_without_time_for_them(part, monkeypatch):
+    monkeypatch.setattr(time_model, part, 1.0)
     res = solve(TAI20A, time_limit=0.2, rng=0)
     assert set(members(res)) <= {"start", "bound"}
     assert res.moves == 0
@@ -182,7 +182,7 @@ def test_no_exchanges_without_time_for_them(part, monkeypatch):
 
 
 def test_a_certificate_is_left_out_if_it_would_come_too_late(monkeypatch):
-    monkeypatch.setattr(durations, "CERTIFICATE", 1.0)
+    monkeypatch.setattr(time_model, "CERTIFICATE", 1.0)
     res = solve(TAI20A, time_limit=0.2, rng=0)
     assert res.starts > 0
     assert res.relaxation is None
@@ -255,7 +255,7 @@ def test_what_a_kick_finds_joins_its_island(monkeypatch):
             tasks = super().faces(number)
             for task in tasks:
                 members = self.islands[self.kicked[number]].members
-                assert any(np.array_equal(task.incumbent, member.permutation) for member in members)
+                assert any(np.array_equal(task.permutation, member.permutation) for member in members)
             return tasks
 
         def take(self, task, outcome):
@@ -281,7 +281,7 @@ def test_what_a_kick_finds_joins_its_island(monkeypatch):
 def test_a_search_goes_on_while_code_for_faces_is_compiled(monkeypatch):
     """The limit holds though compiling takes longer, and no kick has its turn before."""
     compiling = Event()
-    code.load_code(TAI20A, inf, polish=True, faces=False)  # the rest
+    warmup.load_code(TAI20A, inf, polish=True, faces=False)  # the rest
     monkeypatch.setattr(portfolio, "load_kernels", lambda faces: compiling.wait(10.0))
     monkeypatch.setattr(portfolio, "LOADING", 0.01)
     try:
@@ -302,9 +302,9 @@ def test_compiling_takes_none_of_the_time(instance, options, monkeypatch):
         begin = perf_counter()
         sleep(1.0)
         seconds.append(perf_counter() - begin)
-        return code.Loaded(seconds[0], True)
+        return warmup.Loaded(seconds[0], True)
 
-    code.load_code(instance, inf, polish=options.get("polish", True), faces=True)
+    warmup.load_code(instance, inf, polish=options.get("polish", True), faces=True)
     monkeypatch.setattr(solver, "load_code", slowly)
     begin = perf_counter()
     res = solve(instance, time_limit=0.8, workers=1, rng=0, **options)
@@ -314,25 +314,25 @@ def test_compiling_takes_none_of_the_time(instance, options, monkeypatch):
     assert all(row.seconds <= res.elapsed for row in res.trace)
 
 
-def test_the_exchanges_are_compiled_before_the_search_however_long_the_rest_took(monkeypatch):
+def test_the_swaps_are_compiled_before_the_search_however_long_the_rest_took(monkeypatch):
     """Else the first search after an installation spends its time limit on them."""
-    from trisplit.kernels import exchanges, tabu
+    from trisplit.kernels import swaps, tabu
 
     asked = []
-    monkeypatch.setattr(code, "load_kernels", lambda faces: sleep(0.3))
-    for module in (exchanges, tabu):
+    monkeypatch.setattr(warmup, "load_kernels", lambda faces: sleep(0.3))
+    for module in (swaps, tabu):
         monkeypatch.setattr(module, "engine", lambda kind, name=module.__name__: asked.append(name))
-    code.load_code(TAI20A, perf_counter() + 0.2, polish=True, faces=True)
-    assert asked == [exchanges.__name__, tabu.__name__]
+    warmup.load_code(TAI20A, perf_counter() + 0.2, polish=True, faces=True)
+    assert asked == [swaps.__name__, tabu.__name__]
 
 
 @pytest.mark.parametrize("compiles", [True, False])
 def test_faces_are_compiled_with_the_rest_and_loaded_later(compiles, monkeypatch):
     """Compiled beside a search, they would take half of its time; loaded before it, they would keep it waiting."""
     asked = []
-    monkeypatch.setattr(code, "load_kernels", lambda faces: asked.append(faces))
-    monkeypatch.setattr(code, "LOADING", 0.0 if compiles else 60.0)
-    seconds, _ = code.load_code(TAI20A, perf_counter() + 10.0, polish=True, faces=True)
+    monkeypatch.setattr(warmup, "load_kernels", lambda faces: asked.append(faces))
+    monkeypatch.setattr(warmup, "LOADING", 0.0 if compiles else 60.0)
+    seconds, _ = warmup.load_code(TAI20A, perf_counter() + 10.0, polish=True, faces=True)
     assert asked == ([False, True] if compiles else [False])
     assert (seconds > 0.0) == compiles
 

@@ -212,3 +212,9 @@ def test_lipschitz_dominates_the_difference_quotient_of_the_gradient(name):
     if np.array_equal(instance.A, instance.A.T) and np.array_equal(instance.B, instance.B.T):
         u, v = (np.linalg.svd(M)[2][:1].T for M in (instance.A, instance.B))
         assert np.linalg.norm(f.grad(u @ v.T)) == pytest.approx(f.lipschitz)  # it is attained
+
+
+def test_numbers_of_numpy_are_taken_as_limits():
+    given = {"max_iter": np.int64(50), "concavity": np.int64(20)}
+    res, plain = relax(load("nug12"), rng=0, **given), relax(load("nug12"), rng=0, max_iter=50, concavity=20)
+    assert (res.nit, res.fun, res.status) == (plain.nit, plain.fun, plain.status)

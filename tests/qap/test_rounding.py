@@ -1,4 +1,4 @@
-"""Rounding is the nearest permutation, and exchanges of pairs end where none helps."""
+"""Rounding is the nearest permutation, and swaps of pairs end where none helps."""
 
 from itertools import combinations, permutations
 from time import perf_counter
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from trisplit.qap import Instance, load, round_to_permutation, swap_descent
-from trisplit.qap.deltas import swap_deltas
-from trisplit.qap.exchange_form import exchange_form
+from trisplit.qap.swap_delta import swap_deltas
+from trisplit.qap.swap_form import swap_form
 
 
 @st.composite
@@ -27,7 +27,7 @@ REAL = st.floats(-10, 10, allow_subnormal=False)
 
 @settings(deadline=None)
 @given(st.data(), matrices(WHOLE))
-def test_descent_ends_where_no_exchange_helps_and_never_makes_worse(data, given_matrices):
+def test_descent_ends_where_no_swap_helps_and_never_makes_worse(data, given_matrices):
     A, B, C = given_matrices
     check_descent(Instance("any", A, B, C=C), data.draw(st.permutations(range(len(A)))))
 
@@ -59,7 +59,7 @@ def test_descent_finds_gains_that_drown_in_float64(size):
     rng = np.random.default_rng(0)
     A, B = size + rng.integers(0, 5, (2, 12, 12))
     instance, start = Instance("flat", A, B), rng.permutation(12)
-    assert exchange_form(instance).kind == "f8"
+    assert swap_form(instance).kind == "f8"
     check_descent(instance, start)
     assert instance.cost(swap_descent(instance, start)) < instance.cost(start)
 
@@ -69,7 +69,7 @@ def test_a_deadline_ends_an_exact_descent():
     rng = np.random.default_rng(0)
     A, B = 10**15 + rng.integers(0, 5, (2, 150, 150))
     instance, start = Instance("flat", A, B), np.arange(150)
-    exchange_form(instance)
+    swap_form(instance)
     begin = perf_counter()
     p = swap_descent(instance, start, deadline=begin + 0.05)
     assert perf_counter() - begin < 1

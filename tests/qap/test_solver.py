@@ -6,8 +6,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from trisplit.qap import Instance, QAPStatus, crew, load, record, solve, solver
-from trisplit.qap.engine import Engine
+from trisplit.qap import Instance, QAPStatus, incumbent, load, solve, solver, task_pool
+from trisplit.qap.engine import BirkhoffLoop
 
 NUG12, ESC16F = load("nug12"), load("esc16f")
 
@@ -152,7 +152,7 @@ def interrupt(*arguments, **options):
 
 
 def test_ctrl_c_while_polishing_keeps_the_rounded_permutation(monkeypatch):
-    monkeypatch.setattr(record, "swap_descent", interrupt)
+    monkeypatch.setattr(incumbent, "swap_descent", interrupt)
     res = solve(random_instance(), starts=3, rng=0, workers=1)
     assert res.status is QAPStatus.INTERRUPTED
     assert res.cost == solve(random_instance(), starts=1, polish=False, faces=False, rng=0).cost
@@ -162,30 +162,30 @@ def test_ctrl_c_while_polishing_keeps_the_rounded_permutation(monkeypatch):
 
 
 def test_ctrl_c_while_relaxing_keeps_the_best_start(monkeypatch):
-    run, calls = crew.run_task, []
+    run, calls = task_pool.run_task, []
 
     def run_twice(*arguments, **options):
         calls.append(1)
         return interrupt() if len(calls) == 3 else run(*arguments, **options)
 
-    monkeypatch.setattr(crew, "run_task", run_twice)
+    monkeypatch.setattr(task_pool, "run_task", run_twice)
     res = solve(random_instance(), starts=9, rng=0, workers=1)
     assert res.status is QAPStatus.INTERRUPTED
     assert res.starts == 2
     assert res.cost == min(row.cost for row in solve(random_instance(), starts=2, rng=0).trace[:3])
-    monkeypatch.setattr(crew, "run_task", interrupt)
+    monkeypatch.setattr(task_pool, "run_task", interrupt)
     with pytest.raises(KeyboardInterrupt):  # there is no answer yet
         solve(random_instance(), workers=1)
 
 
 def test_ctrl_c_in_the_first_start_rounds_what_there_is(monkeypatch):
-    advance, calls = Engine.advance, []
+    advance, calls = BirkhoffLoop.advance, []
 
     def twice(self, iterations):
         calls.append(1)
         return interrupt() if len(calls) == 3 else advance(self, iterations)
 
-    monkeypatch.setattr(Engine, "advance", twice)
+    monkeypatch.setattr(BirkhoffLoop, "advance", twice)
     res = solve(load("sko100a"), rng=0, workers=1)
     assert res.status is QAPStatus.INTERRUPTED
     assert res.cost == load("sko100a").cost(res.permutation)

@@ -9,10 +9,10 @@ import pytest
 
 from tests.report.conftest import LOOKS, photograph, resize
 from trisplit.cli import run
-from trisplit.paper import folder
 from trisplit.paper.claims import verdicts
 from trisplit.paper.figure2 import COMPARED, QUICK, jobs
 from trisplit.paper.instances import family
+from trisplit.paper.results import read_results
 
 COMMAND = [sys.executable, "-c", "from trisplit.cli import main; main()"]
 CSV = {"figure1.csv", "figure1_rates.csv", "figure1_shares.csv", "figure2.csv", "theory.csv"}
@@ -40,7 +40,7 @@ def reproduced(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def results(reproduced):
-    return folder.read(reproduced[0])
+    return read_results(reproduced[0])
 
 
 @pytest.fixture

@@ -64,8 +64,8 @@ def test_the_bound_with_three_terms_dominates_the_true_gap():
     b = A @ rng.uniform(-0.5, 0.5, n)
     terms = [Box(-1, 1), L1(0.3), Affine(A, b)]
     f = quadratic(rng, n)
-    problem = ts.algorithms.product.ProductProblem(ts.Problem(f, terms))
-    for state in islice(ts.product(ts.Problem(f, terms), np.zeros(n), "auto"), 3000):
+    problem = ts.Product(ts.Problem(f, terms))
+    for state in islice(ts.tos(ts.Product(ts.Problem(f, terms)), np.zeros(n), "auto"), 3000):
         if state.t > 50 and state.t % 50:
             continue
         x = state.x[0]
@@ -96,8 +96,8 @@ def test_the_bound_of_algorithm_2_counts_what_the_terms_lose(gamma):
     for seed in range(40):
         rng = np.random.default_rng(seed)
         f, terms = quadratic(rng, 5), (Box(-1, 1), L1(6.0), L1(2.0))
-        lifted = ts.algorithms.product.ProductProblem(ts.Problem(f, terms))
-        for state in islice(ts.product(ts.Problem(f, terms), 3 * rng.standard_normal(5), gamma), 6):
+        lifted = ts.Product(ts.Problem(f, terms))
+        for state in islice(ts.tos(ts.Product(ts.Problem(f, terms)), 3 * rng.standard_normal(5), gamma), 6):
             x = state.x[0]
             u = f.grad(x)
             gap = u @ x + 8.0 * np.abs(x).sum() - np.minimum(0.0, np.minimum(u + 8.0, 8.0 - u)).sum()

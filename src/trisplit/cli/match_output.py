@@ -189,10 +189,10 @@ def write_csv(path: Path, asked: Asked, result: MatchResult) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
     for k in np.argsort(result.indices_A, kind="stable"):
-        judged = [result.confidence[k], result.agreement[k], None if result.stability is None else result.stability[k]]
+        numbers = [result.confidence[k], result.agreement[k], None if result.stability is None else result.stability[k]]
         other = runner_up(asked, result, int(k))
         names = asked.name_A(int(result.indices_A[k])), asked.name_B(int(result.indices_B[k]))
-        writer.writerow([*names, *map(_number, judged), "" if other is None else other])
+        writer.writerow([*names, *map(_number, numbers), "" if other is None else other])
     for vertex in result.unmatched_A.tolist():
         writer.writerow([asked.name_A(vertex), "", "", "", "", ""])
     for vertex in result.unmatched_B.tolist():

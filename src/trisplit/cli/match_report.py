@@ -26,7 +26,7 @@ def write_report(path: Path, asked: Asked, result: MatchResult) -> None:
     sections = [
         Section("The match", list(_answer(asked, result))),
         Section("Both graphs in the order of the match", list(_matrices(asked, result, shown))),
-        Section("How sure it is", list(_sureness(asked, result))),
+        Section("How sure it is", list(_confidence(asked, result))),
     ]
     title = f"{asked.path_A.name} and {asked.path_B.name}"
     about = f"{result.matches:,} matches, score {result.score:,.10g}: {result.message}"
@@ -75,7 +75,7 @@ def _drawing(asked: Asked, result: MatchResult, order: np.ndarray) -> bytes:
     return content.getvalue()
 
 
-def _sureness(asked: Asked, result: MatchResult) -> Iterator[Block]:
+def _confidence(asked: Asked, result: MatchResult) -> Iterator[Block]:
     kinds = {"confidence": result.confidence, "agreement": result.agreement, "stability": result.stability}
     for place, (name, values) in enumerate(kinds.items()):
         if values is not None and np.isfinite(values).any():

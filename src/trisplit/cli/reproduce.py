@@ -15,7 +15,7 @@ from trisplit.cli.folders import make_folder, unwritable
 from trisplit.errors import InputError
 
 if TYPE_CHECKING:
-    from trisplit.paper.store import Store
+    from trisplit.paper.run_store import RunStore
 
 LIMITS = "tolerance {tol:g}, at most {max_iter:,} iterations or {time_limit:g} s"
 
@@ -75,7 +75,7 @@ def reproduce(
         raise typer.Exit(130) from None
 
 
-def earlier_runs(out: Path, quick: bool) -> "Store":
+def earlier_runs(out: Path, quick: bool) -> "RunStore":
     """Return the finished runs of figure 2 in a folder."""
     from trisplit.paper import figure2 as experiment
 
@@ -111,30 +111,31 @@ def chosen_instances(names: str | None) -> list[str] | None:
 
 def theory(options: Options) -> None:
     """Measure the errors that the theorems bound."""
-    from trisplit.paper import folder
     from trisplit.paper import theory as experiment
+    from trisplit.paper.results import write_results
 
     with Display("theory", remaining=True) as report:
         rows = experiment.run(options.quick, report)
-    folder.write(options.out, "theory", rows, options.command)
+    write_results(options.out, "theory", rows, options.command)
 
 
 def figure1(options: Options) -> None:
     """Follow the methods on two instances, and fit their rates."""
     from trisplit.paper import figure1 as experiment
-    from trisplit.paper import folder, shares
+    from trisplit.paper import timing
+    from trisplit.paper.results import write_results
 
     with Display("figure1", remaining=True) as report:
         rows = experiment.run(options.quick, report)
-    folder.write(options.out, "figure1", experiment.shown(rows), options.command)
-    folder.write(options.out, "figure1_rates", experiment.fits(rows), options.command)
-    folder.write(options.out, "figure1_shares", shares.run(options.quick), options.command)
+    write_results(options.out, "figure1", experiment.shown(rows), options.command)
+    write_results(options.out, "figure1_rates", experiment.fits(rows), options.command)
+    write_results(options.out, "figure1_shares", timing.run(options.quick), options.command)
 
 
 def figure2(options: Options) -> None:
     """Relax and round with all methods, from all initial points; what an earlier call has finished counts."""
     from trisplit.paper import figure2 as experiment
-    from trisplit.paper import folder
+    from trisplit.paper.results import write_results
 
     limits = experiment.settings(options.quick)
     with Display("figure2", remaining=True) as report:
@@ -146,7 +147,7 @@ def figure2(options: Options) -> None:
             workers=options.workers,
             device=options.device,
         )
-    folder.write(
+    write_results(
         options.out,
         "figure2",
         experiment.runs(store),
@@ -160,13 +161,13 @@ EXPERIMENTS: dict[str, Callable[[Options], None]] = {"theory": theory, "figure1"
 
 def finish(out: Path) -> None:
     """Draw and report what is in the folder, and print the verdicts."""
-    from trisplit.paper import folder
     from trisplit.paper.claims import verdicts
     from trisplit.paper.pictures import pictures
     from trisplit.paper.report import write_report
+    from trisplit.paper.results import read_results
     from trisplit.paper.style import save_figure
 
-    results = folder.read(out)
+    results = read_results(out)
     try:
         drawn = []
         if find_spec("matplotlib") is None:

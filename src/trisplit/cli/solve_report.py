@@ -9,10 +9,10 @@ import numpy as np
 
 import trisplit
 from trisplit import qap
-from trisplit.certificates import feasible_stationary
 from trisplit.errors import InputError
-from trisplit.problem import Problem
-from trisplit.qap.engine import SPLITS, Engine
+from trisplit.problems.certificates import feasible_stationary
+from trisplit.problems.problem import Problem
+from trisplit.qap.engine import SPLITS, BirkhoffLoop
 from trisplit.qap.matrices import as_dense
 from trisplit.report import Block, Chart, Frames, Section, Series, Table, Text, write_page
 from trisplit.steps import Adaptive
@@ -119,13 +119,13 @@ def watch(instance: qap.Instance, seed: int | None) -> Iterator[Frame]:
     A, B = (as_dense(M).astype(float) for M in (instance.A, instance.B))
     f = qap.Objective(A, B, None if instance.C is None else instance.C.astype(float))
     relaxed, n, begin = Problem(f, SPLITS[1]), instance.n, perf_counter()
-    engine = Engine(f.tangent(), 1, Adaptive())
+    engine = BirkhoffLoop(f.tangent(), 1, Adaptive())
     engine.start(qap.initial_point(n, np.random.default_rng(seed)))
     while True:
         engine.advance(max(int(RATIO * engine.t) - engine.t, 1))
         z = engine.z.copy()
         infeasibility, gap = feasible_stationary(relaxed, z)
-        errors = abs(gap) / max(f.value(z), 1.0), infeasibility / n**0.5
+        errors = float(abs(gap)) / max(f.value(z), 1.0), float(infeasibility) / n**0.5
         yield Frame(engine.t, z, *errors, instance.cost(qap.round_to_permutation(z)))
         if max(errors) <= TOL or engine.t >= MAX_ITER or perf_counter() - begin > WATCHED_SECONDS:
             return

@@ -5,7 +5,8 @@ An estimator is a frozen object; what it remembers is handed through the iterati
 """
 
 from trisplit.errors import InputError
-from trisplit.gradients.base import Estimated, Estimator, batch_smoothness
+from trisplit.gradients.base import Estimated, Estimator
+from trisplit.gradients.constants import batch_smoothness
 from trisplit.gradients.curved import SVRG2
 from trisplit.gradients.plain import Exact, Minibatch, Stream
 from trisplit.gradients.recursive import PAGE, SARAH, STORM

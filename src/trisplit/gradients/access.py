@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from trisplit.arrays import Array, index_like, namespace, put_rows, take_rows
+from trisplit.arrays import Array, index_like, namespace
+from trisplit.arrays.batched import put_rows, take_rows
 from trisplit.errors import InputError
 
 if TYPE_CHECKING:
     from trisplit.losses.base import FiniteSum
     from trisplit.losses.samples import Samples
-    from trisplit.parts import Counts
+    from trisplit.problems.oracles import Counts
 
 
 MOST_FEATURES = 2_000  # whose Hessian an estimator keeps

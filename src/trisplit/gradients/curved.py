@@ -8,7 +8,7 @@ import numpy as np
 
 from trisplit.arrays import Array, as_host, constant_like, to_numpy
 from trisplit.gradients.access import Access, taken
-from trisplit.gradients.base import batch_noise, constants, inverse, sizes, store_sizes
+from trisplit.gradients.constants import batch_noise, batch_size, constants, inverse, store_sizes
 from trisplit.gradients.draws import Draw
 from trisplit.gradients.snapshots import snapshot_step
 
@@ -86,7 +86,7 @@ class SVRG2:
         """Return the samples in a batch."""
         n, L, largest = loss.n, loss.lipschitz, loss.sample_lipschitz
         if self.size is not None:
-            return sizes(n, self.size).size
+            return batch_size(n, self.size)
         return ceil(min(sqrt(n), max(sqrt(n) / 16, 3 * largest / L if L and largest else 0.0)))
 
     def estimate(self, memory: tuple | None, f: Access, z: Array, draw: Draw) -> tuple[Array, tuple]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from trisplit.arrays import Array
 from trisplit.errors import InputError
 from trisplit.gradients.access import Access
-from trisplit.gradients.base import batch_smoothness, constants, inverse, sizes, store_sizes
+from trisplit.gradients.constants import batch_size, batch_smoothness, constants, inverse, store_sizes
 from trisplit.gradients.draws import Draw
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ class Minibatch:
         return replace(self, size=size)
 
     def estimate(self, memory: tuple | None, f: Access, z: Array, draw: Draw) -> tuple[Array, tuple]:
-        size = sizes(f.n, None).size if self.size is None else self.size
+        size = batch_size(f.n, None) if self.size is None else self.size
         return f.batch(z, draw.rows(f.n, int(size), replace=True)), ()
 
     def step(self, loss: "FiniteSum") -> float:
-        size = self.size if isinstance(self.size, int) else sizes(loss.n, None).size
+        size = self.size if isinstance(self.size, int) else batch_size(loss.n, None)
         return inverse(2.0 * batch_smoothness(loss, min(size, loss.n)))

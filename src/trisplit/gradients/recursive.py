@@ -5,13 +5,13 @@ iterates come to rest.
 """
 
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
 from trisplit.arrays import Array
 from trisplit.errors import InputError
 from trisplit.gradients.access import Access
-from trisplit.gradients.base import batch_smoothness, constants, inverse, sizes, store_sizes
+from trisplit.gradients.constants import batch_size, batch_smoothness, constants, inverse, store_sizes
 from trisplit.gradients.draws import Draw
 
 if TYPE_CHECKING:
@@ -68,8 +68,13 @@ class SARAH:
     def __post_init__(self) -> None:
         store_sizes(self, "size", "every")
 
+    def sizes(self, n: int) -> tuple[int, int]:
+        """Return the size of batches and the iterations between two full gradients."""
+        size = batch_size(n, self.size)
+        return size, ceil(n / size) if self.every is None else self.every
+
     def estimate(self, memory: tuple | None, f: Access, z: Array, draw: Draw) -> tuple[Array, tuple]:
-        size, every = sizes(f.n, self.size, self.every)
+        size, every = self.sizes(f.n)
         if memory is None or memory[2] >= every:
             u = f.full(z)
             return u, (z, u, 0)
@@ -77,7 +82,7 @@ class SARAH:
         return u, (z, u, memory[2] + 1)
 
     def step(self, loss: "FiniteSum") -> float:
-        size, every = sizes(loss.n, self.size, self.every)
+        size, every = self.sizes(loss.n)
         return recursive_step(loss, size, 1.0 / every)
 
 
@@ -116,7 +121,7 @@ class PAGE:
 
     def chances(self, n: int) -> tuple[int, float]:
         """Return the size of batches and the probability of a full gradient."""
-        size = sizes(n, self.size).size
+        size = batch_size(n, self.size)
         return size, size / (n + size) if self.chance is None else self.chance
 
     def estimate(self, memory: tuple | None, f: Access, z: Array, draw: Draw) -> tuple[Array, tuple]:
@@ -162,7 +167,7 @@ class STORM:
             raise InputError(f"`momentum` must lie in (0, 1], got {self.momentum}; try 0.1")
 
     def estimate(self, memory: tuple | None, f: Access, z: Array, draw: Draw) -> tuple[Array, tuple]:
-        rows = draw.rows(f.n, sizes(f.n, self.size).size)
+        rows = draw.rows(f.n, batch_size(f.n, self.size))
         u = f.batch(z, rows)
         if memory is not None:
             before, last = memory
@@ -170,4 +175,4 @@ class STORM:
         return u, (z, u)
 
     def step(self, loss: "FiniteSum") -> float:
-        return inverse(3.0 * batch_smoothness(loss, sizes(loss.n, self.size).size))
+        return inverse(3.0 * batch_smoothness(loss, batch_size(loss.n, self.size)))

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from trisplit.arrays import Array, as_host, norm
+from trisplit.arrays import Array, as_host
+from trisplit.arrays.batched import norm
 from trisplit.gradients.access import Access, taken, written
-from trisplit.gradients.base import batch_noise, constants, inverse, sizes, store_sizes
+from trisplit.gradients.constants import batch_noise, batch_size, constants, inverse, store_sizes
 from trisplit.gradients.draws import Draw
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class SVRG:
         store_sizes(self, "size", "every")
 
     def estimate(self, memory: tuple | None, f: Access, z: Array, draw: Draw) -> tuple[Array, tuple]:
-        size = sizes(f.n, self.size).size
+        size = batch_size(f.n, self.size)
         last = None if memory is None else Snapshot(*memory)
         if last is None or last.age >= last.end:
             return self.snapshot(f, z, size, last)
@@ -96,7 +97,7 @@ class SVRG:
         return u, Snapshot(z, known, gradient, 0, next_end(f.n, size, moved, last), moved)
 
     def step(self, loss: "FiniteSum") -> float:
-        return snapshot_step(loss, sizes(loss.n, self.size).size, 1.5)
+        return snapshot_step(loss, batch_size(loss.n, self.size), 1.5)
 
 
 def next_end(n: int, size: int, moved: float, last: Snapshot) -> int:
@@ -148,17 +149,18 @@ class SAGA:
         store_sizes(self, "size")
 
     def estimate(self, memory: tuple | None, f: Access, z: Array, draw: Draw) -> tuple[Array, tuple]:
+        size = batch_size(f.n, self.size)
         if memory is None:
             table = f.table(z)
             return table.mean + f.ridge * z, (*table, None, None)
         entries, mean, last_rows, last = memory
         if last is not None:  # written now, so that a run that stopped in the midst of this iteration can go on
             entries = written(entries, np.asarray(as_host(last_rows)), last)
-        rows = draw.rows(f.n, sizes(f.n, self.size).size)
+        rows = draw.rows(f.n, size)
         own = f.entries(z, rows)
         change = f.total(own - taken(entries, rows), rows)
         u = change / len(rows) + mean + f.ridge * z
         return u, (entries, mean + change / f.n, rows, own)
 
     def step(self, loss: "FiniteSum") -> float:
-        return snapshot_step(loss, sizes(loss.n, self.size).size, 1.0)
+        return snapshot_step(loss, batch_size(loss.n, self.size), 1.0)

@@ -20,19 +20,18 @@ PATIENCE = 0.5  # seconds after which somebody at a terminal is told why nothing
 
 
 def compiled(
-    signature: str | None = None,
+    signature: Any = None,  # noqa: ANN401
     *,
-    calls: tuple[Callable, ...] = (),
-    sums: tuple[Callable, ...] = (),
     fast: bool = False,
     inline: bool = False,
 ) -> Callable[[Callable], Callable]:
     """Return a decorator: compile for this signature at once, or without one, when a compiled caller needs it.
 
-    `calls` are plain functions that the function calls, to be compiled with it, each after those that it calls itself.
-    With `fast`, sums may be taken in any order, which lets the compiler use vector instructions; NaN and inf stay. Of
-    the functions that it calls, this holds for `sums`. With `inline` all of these become part of it, which pays where
-    they are called for each of many short rows.
+    The signature is one of numba's, as a text or an object.
+
+    Plain functions that the function calls by their global names are compiled with it. With `fast`, sums may be taken
+    in any order, which lets the compiler use vector instructions; NaN and inf stay. With `inline` the plain functions
+    become part of it, which pays where they are called for each of many short rows.
 
     What was compiled is kept in the folder that numba finds for it. Where none can be written, where the disk is full
     or a kept file is damaged, the function is compiled for this process alone.
@@ -54,15 +53,11 @@ def compiled(
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
         # Said even if not wanted: left out, it would be that of a compiled caller.
         options["fastmath"] = {"reassoc", "contract", "arcp", "nsz"} if fast else False
-        if calls or sums:
-            callees: dict[str, Callable] = {}
-            for callee in (*sums, *calls):
-                own = FunctionType(callee.__code__, {**callee.__globals__, **callees}, callee.__name__)
-                callees[callee.__name__] = compiled(fast=callee in sums, inline=inline)(own)
+        linked: dict[Callable, Callable] = {}
+        function = _link(function, linked, {**options, "fastmath": False, "forceinline": inline})
+        if linked:
             # What is kept goes by this name and by the file of the function: a callee that changes needs another name.
-            name = f"{function.__name__}_{_digest((*sums, *calls))}"
-            function = FunctionType(function.__code__, {**function.__globals__, **callees}, name)
-            function.__qualname__ = name  # numba goes by this one
+            function.__qualname__ = function.__name__ = f"{function.__name__}_{_digest(tuple(linked))}"
         if signature is None:
             return njit(forceinline=inline, **options)(function)
         with noticed(f"compiling `{function.__name__}`"), undisturbed():
@@ -160,6 +155,22 @@ def undisturbed() -> Iterator[None]:
             signal.signal(number, handler)
         for number in arrived[:1]:
             signal.raise_signal(number)
+
+
+def _link(function: Callable, linked: dict[Callable, Callable], options: dict[str, Any]) -> Callable:
+    """Return a function that calls compiled twins of the plain functions that it names; `linked` remembers these."""
+    from numba import njit
+
+    own = {}
+    for name in function.__code__.co_names:
+        callee = function.__globals__.get(name)
+        if isinstance(callee, FunctionType):
+            if callee not in linked:
+                linked[callee] = njit(**options)(_link(callee, linked, options))
+            own[name] = linked[callee]
+    if not own:
+        return function
+    return FunctionType(function.__code__, {**function.__globals__, **own}, function.__name__)
 
 
 def _digest(functions: tuple[Callable, ...]) -> str:

@@ -1,12 +1,12 @@
-"""Tabu search over exchanges of pairs, and its iteration with kicks, in compiled code: resumable after every move.
+"""Tabu search over swaps of pairs, and its iteration with kicks, in compiled code: resumable after every move.
 
-A move makes the best exchange that is allowed, be it for the worse. What a row leaves is forbidden for a random number
-of moves, its tenure: an exchange of r and s is tabu while r may not go to p_s **and** s may not go to p_r, unless it
+A move makes the best swap that is allowed, be it for the worse. What a row leaves is forbidden for a random number
+of moves, its tenure: a swap of r and s is tabu while r may not go to p_s **and** s may not go to p_r, unless it
 would lead to the least g of the round. So
 
     X[u,v] = min(E[u,p_v], E[v,p_u]),    E[i,l] the move until which row i may not return to column l,
 
-and an exchange changes no more than two rows of X. A round ends after some moves without gain, or some moves in all.
+and a swap changes no more than two rows of X. A round ends after some moves without gain, or some moves in all.
 If it has reached a g that is not larger than the best one before, the next round goes on there, else from the best one
 again; in between, a kick turns some random rows in a circle: few after a gain, more after each failure.
 
@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trisplit.kernels import compiled
-from trisplit.kernels.exchanges import NEVER, fill, lower, problem, scratch, sweep, turn, whole, write_row
+from trisplit.kernels.swaps import NEVER, fill, problem, scratch, sweep, turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 # Of `counts`: the number of the move, moves in the round, those since its last gain, rounds left, rows of the next
-# kick, moves since W and d were computed from scratch, and the pair to be exchanged next: -1 if none is allowed,
+# kick, moves since W and d were computed from scratch, and the pair to be swapped next: -1 if none is allowed,
 # `UNSEEN` if it is still to be chosen.
 CLOCK, MADE, IDLE, ROUNDS, KICK, AGE, ROW, COLUMN, COUNTS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 UNSEEN = -2
@@ -82,7 +82,7 @@ def kick(
     top: float,
     rng: np.random.Generator,
 ) -> None:
-    """Turn counts[KICK] random rows in a circle, by exchanges; all pairs are allowed after that."""
+    """Turn counts[KICK] random rows in a circle, by swaps; all pairs are allowed after that."""
     lowest = d.dtype.type(-top)
     choose(rng, order, counts[KICK])
     for k in range(counts[KICK] - 1):
@@ -171,5 +171,4 @@ def engine(kind: str) -> "Callable[..., int]":
     matrix, value = f"{kind}[:,::1]", "f8" if kind == "f8" else "i8"
     state = f"{matrix},i4[:,::1],i4[:,::1],i8[::1],{scratch(kind)},i8[::1],{matrix},{matrix},i8[::1]"
     signature = f"i8({problem(kind)},{state},{value}[::1],i8[::1],i8[::1],{kind},{kind},npy_rng,i8)"
-    calls = (whole, write_row, fill, turn, lower, sweep, forbid, keep, choose, kick)
-    return compiled(signature, calls=calls)(improve)
+    return compiled(signature)(improve)

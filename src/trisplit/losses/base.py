@@ -8,9 +8,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from trisplit.arrays import Array, is_array, is_real_floating, namespace
+from trisplit.arrays import Array, Shape, is_array, is_real_floating, namespace
 from trisplit.errors import InputError
-from trisplit.terms.checks import Shape
 
 
 class Loss:
@@ -35,6 +34,7 @@ class Loss:
     convex: bool = True
     lipschitz: float | None = None
     shape: Shape | None = None
+    batch_ndim: int = 0  # the first axes of x count so many problems
     name: ClassVar[str]  # in the registry, where it is not the name of the class in lower case
 
     def value(self, x: Array) -> float:
@@ -54,8 +54,8 @@ class Loss:
         if not is_real_floating(x) and not (is_array(x) and namespace(x).isdtype(x.dtype, "real floating")):
             came = getattr(x, "dtype", type(x).__name__)
             raise InputError(f"`x` must hold real floating-point numbers, got {came}; convert it to float64")
-        if self.shape is not None and tuple(x.shape) != self.shape:
-            came = f"got {tuple(x.shape)}; change x0 or the data"
+        if self.shape is not None and tuple(x.shape)[self.batch_ndim :] != self.shape:
+            came = f"got {tuple(x.shape)[self.batch_ndim :]}; change x0 or the data"
             raise InputError(f"`x` of {type(self).__name__} must have shape {self.shape}, {came}")
 
     @classmethod

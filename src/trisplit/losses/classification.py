@@ -3,11 +3,11 @@
 import numpy as np
 from scipy.special import expit
 
-from trisplit.arrays import Array, from_numpy, namespace, on_host, to_numpy
+from trisplit.arrays import Array, Shape, from_numpy, namespace, on_host, to_numpy
 from trisplit.errors import InputError
 from trisplit.losses.linear import LinearModel
 from trisplit.losses.regression import table
-from trisplit.terms.checks import Shape, whole
+from trisplit.terms.checks import whole
 
 __all__ = ["Logistic", "Multinomial", "SquaredHinge"]
 

@@ -9,12 +9,13 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from trisplit.arrays import Array, constant_like, device, from_numpy, index_like, namespace, on_host, put_rows
+from trisplit.arrays import Array, Shape, constant_like, device, from_numpy, index_like, namespace, on_host
+from trisplit.arrays.batched import put_rows
 from trisplit.errors import InputError
 from trisplit.losses.base import FiniteSum, as_number
 from trisplit.losses.linear import as_targets
 from trisplit.losses.samples import Samples, like, take
-from trisplit.terms.checks import Shape, nonnegative_weight, whole
+from trisplit.terms.checks import nonnegative_weight, whole
 
 __all__ = ["MatrixCompletion", "MatrixFactorization"]
 

@@ -3,11 +3,14 @@
 A subclass says what phi is, its derivative in the prediction, and a bound on the second one.
 """
 
+from copy import copy
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from trisplit.arrays import Array, as_host, from_numpy, is_array, kind_of, namespace
+from trisplit.arrays.batched import per_problem_dot
 from trisplit.errors import InputError
 from trisplit.losses.base import FiniteSum, as_number
 from trisplit.losses.samples import Samples, like, take
@@ -40,6 +43,7 @@ class LinearModel(FiniteSum):
     """
 
     curvature: float | None = None  # a bound on |phi''|
+    rowwise = True
 
     def __init__(self, A: object, b: object, *, ridge: float = 0.0) -> None:
         self.samples = A if isinstance(A, Samples) else Samples(A)
@@ -62,24 +66,56 @@ class LinearModel(FiniteSum):
     def value_and_grad(self, x: Array) -> tuple[float, Array]:
         """Return both in one pass over the samples."""
         self.check(x)
-        xp, all_b, samples = namespace(x), like(self.b, x, "b"), self.samples.like(x)
+        points, all_b, samples = self.points(x), self.targets_of(x), self.samples.like(x)
 
         def compute(part: Array, rows: slice) -> tuple[float, Array]:
-            p, b = samples.times(part, x, rows), all_b[rows, ...]
-            return xp.sum(self.phi(p, b)), part.T @ self.slope(p, b)
+            p, b = samples.times(part, points, rows), all_b[rows, ...]
+            return self.total(self.phi(p, b)), part.T @ self.slope(p, b)
 
         value, grad = samples.through(compute)
-        value, grad = value / self.n, grad / self.n
+        grad = grad / self.n
+        if self.batch_ndim:
+            grad = namespace(x).reshape(grad.T, x.shape)
         if self.ridge:
-            value, grad = value + 0.5 * self.ridge * xp.sum(x * x), grad + self.ridge * x
-        return as_number(value), grad
+            grad = grad + self.ridge * x
+        return self.mean_of(value, x), grad
 
     def value(self, x: Array) -> float:
         """Return f(x)."""
         self.check(x)
-        xp, b, samples = namespace(x), like(self.b, x, "b"), self.samples.like(x)
-        total = sum(xp.sum(self.phi(samples.dot(x, rows), b[rows, ...])) for rows in samples.blocks())
-        return as_number(total / self.n + (0.5 * self.ridge * xp.sum(x * x) if self.ridge else 0.0))
+        points, b, samples = self.points(x), self.targets_of(x), self.samples.like(x)
+        total = sum(self.total(self.phi(samples.dot(points, rows), b[rows, ...])) for rows in samples.blocks())
+        return self.mean_of(total, x)
+
+    def batched(self, batch_ndim: int) -> Self:
+        """Return this loss for x whose first `batch_ndim` axes count problems: with a value for each of them."""
+        if self.shape is None or len(self.shape) != 1:
+            return self  # x of more axes is one problem
+        new = copy(self)
+        new.batch_ndim = batch_ndim
+        return new
+
+    def points(self, x: Array) -> Array:
+        """Return x; of a batch its points as columns."""
+        return namespace(x).reshape(x, (-1, x.shape[-1])).T if self.batch_ndim else x
+
+    def targets_of(self, x: Array) -> Array:
+        """Return b in the library and dtype of x; for a batch as a column."""
+        b = like(self.b, x, "b")
+        return b[:, None] if self.batch_ndim else b
+
+    def total(self, each: Array) -> float:
+        """Return the sum over samples; of a batch that of each column."""
+        return namespace(each).sum(each, axis=0 if self.batch_ndim else None)
+
+    def mean_of(self, total: float, x: Array) -> float:
+        """Return f(x) from the sum of the losses."""
+        k, mean = self.batch_ndim, total / self.n
+        if k:
+            mean = namespace(x).reshape(mean, x.shape[:k])  # pyright: ignore[reportArgumentType]
+        if self.ridge:
+            mean = mean + 0.5 * self.ridge * (per_problem_dot(x, x, k) if k else namespace(x).sum(x * x))
+        return as_number(mean)  # pyright: ignore[reportArgumentType]
 
     def predictions(self, x: Array, rows: np.ndarray | slice) -> Array:
         """Return a_i' x of some samples."""

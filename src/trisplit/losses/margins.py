@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace
+from trisplit.arrays import Array, Shape, namespace
 from trisplit.errors import InputError
 from trisplit.losses.classification import Classifier, falling_sigmoid
 from trisplit.losses.regression import table
-from trisplit.terms.checks import Shape, parameter, positive
+from trisplit.terms.checks import parameter, positive
 
 __all__ = ["Sigmoid", "SmoothRamp"]
 

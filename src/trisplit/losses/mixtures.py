@@ -4,11 +4,11 @@ from math import log, pi
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace
+from trisplit.arrays import Array, Shape, namespace
 from trisplit.losses.base import FiniteSum, as_number
 from trisplit.losses.classification import log_sum_exp, softmax
 from trisplit.losses.samples import Samples
-from trisplit.terms.checks import Shape, positive, whole
+from trisplit.terms.checks import positive, whole
 
 __all__ = ["GaussianMixture"]
 

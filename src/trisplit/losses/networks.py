@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from trisplit.arrays import Array, from_numpy, namespace, to_numpy
+from trisplit.arrays import Array, Shape, from_numpy, namespace, to_numpy
 from trisplit.errors import InputError
 from trisplit.losses.base import FiniteSum, as_number
 from trisplit.losses.classification import log_sum_exp, one_hot, softmax
@@ -12,7 +12,7 @@ from trisplit.losses.linear import as_targets
 from trisplit.losses.parameters import Parameters
 from trisplit.losses.regression import table
 from trisplit.losses.samples import Samples, like, take
-from trisplit.terms.checks import Shape, nonnegative_weight, whole
+from trisplit.terms.checks import nonnegative_weight, whole
 
 __all__ = ["MLP"]
 

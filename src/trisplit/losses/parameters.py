@@ -6,11 +6,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from trisplit.arrays import Array, is_array, kind_of, namespace
+from trisplit.arrays import Array, Shape, is_array, kind_of, namespace
 from trisplit.errors import InputError
 from trisplit.terms import Reshape, SeparableSum, Zero
 from trisplit.terms.base import BaseTerm
-from trisplit.terms.checks import Shape
 
 Nested: TypeAlias = Array | Mapping[str, "Nested"] | list["Nested"] | tuple["Nested", ...]
 

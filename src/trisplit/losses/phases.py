@@ -4,11 +4,11 @@ from functools import cached_property
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace, to_numpy
+from trisplit.arrays import Array, Shape, namespace, to_numpy
 from trisplit.errors import InputError
 from trisplit.losses.linear import LinearModel
 from trisplit.losses.regression import table
-from trisplit.terms.checks import Shape, positive
+from trisplit.terms.checks import positive
 
 __all__ = ["PhaseAmplitude", "PhaseIntensity"]
 

@@ -6,12 +6,12 @@ from typing import cast
 import numpy as np
 from scipy import sparse
 
-from trisplit.arrays import Array, as_host, kind_of, namespace, to_numpy
+from trisplit.arrays import Array, Shape, as_host, kind_of, namespace, to_numpy
 from trisplit.errors import InputError
 from trisplit.losses.base import Loss, as_number
 from trisplit.losses.samples import Samples, like, squared_norm
 from trisplit.qap.spectra import eigenvalue_range
-from trisplit.terms.checks import Shape, parameter
+from trisplit.terms.checks import parameter
 
 __all__ = ["QAP", "Linear", "Quadratic"]
 

@@ -6,10 +6,10 @@ between -1 and 1.
 
 from typing import Self
 
-from trisplit.arrays import Array, namespace
+from trisplit.arrays import Array, Shape, namespace
 from trisplit.losses.linear import LinearModel
 from trisplit.losses.regression import table
-from trisplit.terms.checks import Shape, positive
+from trisplit.terms.checks import positive
 
 __all__ = ["Cauchy", "GemanMcClure", "StudentT", "Tukey", "Welsch"]
 

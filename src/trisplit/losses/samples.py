@@ -15,7 +15,6 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from trisplit.arrays import (
     Array,
-    all_finite,
     as_floating,
     constant_like,
     device,
@@ -27,6 +26,7 @@ from trisplit.arrays import (
     on_host,
     to_numpy,
 )
+from trisplit.arrays.batched import all_finite
 from trisplit.errors import InputError
 
 BLOCK = 2**22  # bytes of a mapped file that are read at once: they stay in the cache for a second product
@@ -165,7 +165,7 @@ class Samples:
         for rows in self.blocks():
             block = self.part(rows)
             value, part = compute(block, rows)
-            if self.mapped and not np.isfinite(value):
+            if self.mapped and not np.isfinite(value).all():
                 self.require_finite(block, rows)
             number, total = number + value, part if total is None else total + part
         return number, total  # pyright: ignore[reportReturnType]

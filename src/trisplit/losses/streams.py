@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from trisplit.arrays import Array
 from trisplit.errors import InputError
@@ -42,6 +42,8 @@ class Streamed(Loss):
     (6, True)
     """
 
+    parts: ClassVar[tuple[str, ...]] = ("loss",)
+
     def __init__(
         self, loss: Callable[..., FiniteSum], batches: "Batches | Callable[[], Batches]", n: int | None = None
     ) -> None:
@@ -49,12 +51,12 @@ class Streamed(Loss):
         if not callable(batches) and iter(batches) is batches:
             text = "`batches` can be read only once"
             raise InputError(f"{text}; pass a list, or a function that returns a new iterator")
-        self.n = sum(part.n for part in self.parts()) if n is None else whole(n, "n")
+        self.n = sum(part.n for part in self.losses()) if n is None else whole(n, "n")
         if self.n == 0:
             raise InputError("`batches` is empty; it must bring pairs (A, b)")
         self._cursor: tuple[int, Iterator[FiniteSum]] | None = None
 
-    def parts(self) -> Iterator[FiniteSum]:
+    def losses(self) -> Iterator[FiniteSum]:
         """Return the losses of the batches of one pass."""
         for k, batch in enumerate(self.batches() if callable(self.batches) else self.batches):
             if not (isinstance(batch, tuple | list) and len(batch) == 2):
@@ -67,7 +69,7 @@ class Streamed(Loss):
     def whole_pass(self) -> Iterator[FiniteSum]:
         """Return the losses of one pass, and raise an `InputError` if it is too short or too long."""
         seen = 0
-        for part in self.parts():
+        for part in self.losses():
             seen += part.n
             if seen > self.n:
                 break

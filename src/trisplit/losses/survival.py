@@ -4,13 +4,13 @@ from functools import cached_property
 
 import numpy as np
 
-from trisplit.arrays import Array, constant_like, from_numpy, namespace, on_host
+from trisplit.arrays import Array, Shape, constant_like, from_numpy, namespace, on_host
 from trisplit.errors import InputError
 from trisplit.losses.base import FiniteSum, as_number
 from trisplit.losses.linear import as_targets
 from trisplit.losses.regression import table
 from trisplit.losses.samples import Samples
-from trisplit.terms.checks import Shape, nonnegative_weight
+from trisplit.terms.checks import nonnegative_weight
 
 __all__ = ["Cox"]
 

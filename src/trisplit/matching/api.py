@@ -14,9 +14,9 @@ from trisplit.matching.graphs import Graph
 from trisplit.matching.problem import PADDINGS, MatchingProblem, as_problem
 from trisplit.matching.result import MatchResult
 from trisplit.matching.search import METHODS, Settings
-from trisplit.matching.ways import Matched, Plan, Report, find_match, matched_pairs, silent
-from trisplit.qap.episodes import one_thread
-from trisplit.solve import Rng, as_generator
+from trisplit.matching.strategies import Matched, Plan, Report, find_match, matched_pairs, silent
+from trisplit.options import Rng, as_generator
+from trisplit.qap.local_search import one_thread
 
 ONE_THREAD = 1000  # vertices up to which linear algebra is held to one thread
 
@@ -92,11 +92,11 @@ def graph_match(
     transport_regularizer, transport_tol, transport_max_iter : float, float, int
         Of steps by optimal transport: the larger the first, the nearer to permutations.
     method : {"tos", "concave", "faq", "transport"}
-        "tos": three operator splitting from a spectral start, after cheaper ways and before others (see the guide);
+        "tos": three operator splitting from a spectral start, after cheaper and before other strategies (see guide);
         "concave": the same with a growing concave term; "faq": Frank-Wolfe from the barycentre; "transport": that with
         steps by optimal transport.
     polish : bool
-        Whether pairs are exchanged at the end where vertices are unsure: until no exchange helps, and by a short tabu
+        Whether pairs are swapped at the end where vertices are unsure: until no swap helps, and by a short tabu
         search if the match is not settled, up to 1,000 vertices of one layer; of several layers and of bisected graphs
         up to 300, with random kicks up to 100.
     min_confidence : float
@@ -150,7 +150,7 @@ def graph_match(
 
 
 def _result(problem: MatchingProblem, matched: Matched, method: str, least: float, begin: float) -> MatchResult:
-    sure = matched.judged.confidence >= least
+    sure = matched.confidence.values >= least
     sure[problem.seeds[:, 0]] = True
     p = np.where(sure, matched.permutation, -1)
     indices_A, indices_B = matched_pairs(p)
@@ -165,8 +165,8 @@ def _result(problem: MatchingProblem, matched: Matched, method: str, least: floa
         labels_B=_labels(problem.B, indices_B),
         unmatched_A=np.setdiff1d(np.arange(problem.A.n), indices_A),
         unmatched_B=np.setdiff1d(np.arange(problem.B.n), indices_B),
-        confidence=matched.judged.confidence[indices_A],
-        runners_up=matched.judged.runners_up[indices_A],
+        confidence=matched.confidence.values[indices_A],
+        runners_up=matched.confidence.runners_up[indices_A],
         agreement=edge_agreement(*layers),
         alignment_strength=alignment_strength(*layers),
         stability=stability(np.array(matched.permutations), matched.permutation)[indices_A] if several else None,

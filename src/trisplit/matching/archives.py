@@ -11,7 +11,7 @@ from typing import IO
 import numpy as np
 
 from trisplit.errors import InputError
-from trisplit.matching.contents import check_fits, reading
+from trisplit.matching.file_bytes import check_fits, reading
 
 
 def read_npy(path: Path) -> np.ndarray:

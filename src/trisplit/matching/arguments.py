@@ -5,7 +5,7 @@ import sys
 import numpy as np
 
 from trisplit.errors import InputError
-from trisplit.qap.crew import available_cores
+from trisplit.qap.task_pool import available_cores
 
 
 def as_init(init: object, k: int) -> np.ndarray:

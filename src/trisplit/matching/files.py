@@ -9,11 +9,11 @@ import numpy as np
 
 from trisplit.errors import InputError
 from trisplit.matching.archives import read_npy, read_npz
-from trisplit.matching.contents import as_path, contents, reading
 from trisplit.matching.edges import whole_names
+from trisplit.matching.file_bytes import as_path, file_bytes, reading
 from trisplit.matching.graphml import graph_of_document, parse
 from trisplit.matching.graphs import Graph, graph_of
-from trisplit.matching.market import read_market
+from trisplit.matching.matrix_market import read_market
 from trisplit.matching.tables import Row, is_number, read_edges, read_table
 
 _MATRICES: dict[str, Callable[[Path], object]] = {
@@ -63,7 +63,7 @@ def read_graph(path: str | PathLike[str], *, directed: bool = False) -> Graph:
         with reading(path, "a sound matrix"):
             return graph_of(_MATRICES[ending](path), what)
     if ending in _GRAPHML:
-        data = contents(path, expansion=40)
+        data = file_bytes(path, expansion=40)
         with reading(path, "GraphML"):
             return graph_of_document(parse(data, what), what)
     if ending in _EDGES:

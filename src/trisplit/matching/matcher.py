@@ -12,7 +12,7 @@ from trisplit.matching.api import graph_match
 from trisplit.matching.graphs import as_graph
 from trisplit.matching.moments import Matrix
 from trisplit.matching.result import MatchResult
-from trisplit.solve import Rng
+from trisplit.options import Rng
 
 __all__ = ["GraphMatcher"]
 

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trisplit.algorithms.tos import tos
-from trisplit.certificates import certify
 from trisplit.matching.objective import MatchObjective, centred, inner, unit_sums
 from trisplit.matching.rounding import Refined, best_assignment, refine
-from trisplit.problem import Problem
+from trisplit.problems.certificates import certify
+from trisplit.problems.problem import Problem
 from trisplit.result import Certificate
+from trisplit.splitting.tos import tos
 from trisplit.terms import Box, UnitSums
 
 ITERATIONS = 200
@@ -63,21 +63,21 @@ def splitting(
     problem = Problem(tangent, (Box(0.0, 1.0), UnitSums()))
     best: Refined | None = None
     z = X
-    look, end, state = FIRST, False, None
-    for state in tos(problem, X, 1 / (2 * L if concave else L)):
-        moved = float(np.abs(state.z - z).max()) if state.t > 1 else np.inf
-        z = state.z
+    look, end, made = FIRST, False, None
+    for made in tos(problem, X, 1 / (2 * L if concave else L)):
+        moved = float(np.abs(made.z - z).max()) if made.t > 1 else np.inf
+        z = made.z
         converged = moved <= SLOW * tol
-        end = converged or state.t >= max_iter
-        if state.t == look or end:
+        end = converged or made.t >= max_iter
+        if made.t == look or end:
             look *= 2
-            found = refine(f, best_assignment(state.y))
+            found = refine(f, best_assignment(made.y))
             if best is None or (found.settled, found.score) > (best.settled, best.score):
                 best = found
             if found.settled or end:
                 break
         if concave:
-            tangent.mu = L * (state.t / max_iter) ** POWER
+            tangent.mu = L * (made.t / max_iter) ** POWER
     assert best is not None
-    assert state is not None
-    return Attempt(best, state.t, converged, z, None if concave else certify(problem, state))
+    assert made is not None
+    return Attempt(best, made.t, converged, z, None if concave else certify(problem, made))

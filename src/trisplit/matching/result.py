@@ -133,7 +133,8 @@ class MatchResult:
             record[name] = plain(getattr(self, name))
         for name in ("confidence", "runners_up", "agreement", "stability"):
             record[name] = plain(getattr(self, name))
-        record["certificate"] = None if self.certificate is None else plain(self.certificate._asdict())
+        shown = ("stationarity", "infeasibility", "kind")  # the doubly stochastic matrices leave nothing to prove
+        record["certificate"] = self.certificate and {name: plain(getattr(self.certificate, name)) for name in shown}
         misc = [{name: value for name, value in start.items() if np.ndim(value) < 2} for start in self.misc]
         return record | {"seconds": plain(self.seconds), "message": self.message, "misc": plain(misc)}
 

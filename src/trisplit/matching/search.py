@@ -4,7 +4,7 @@ The default, "tos", tries what is cheap first and ends with the first match that
 
 1. what seeds and similarities say of each pair, refined;
 2. the splitting from a spectral start;
-3. Frank-Wolfe from the barycentre, and a short tabu search by exchanges of pairs from the best match so far.
+3. Frank-Wolfe from the barycentre, and a short tabu search by swaps of pairs from the best match so far.
 """
 
 from collections.abc import Callable
@@ -12,22 +12,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trisplit.matching.exchanges import exchange, kicked
 from trisplit.matching.faq import Transport, frank_wolfe
 from trisplit.matching.objective import MatchObjective
 from trisplit.matching.relaxed import ITERATIONS, Attempt, splitting
 from trisplit.matching.rounding import Refined, best_assignment, refine
 from trisplit.matching.starts import perturbed, starting_point
-from trisplit.qap.exchange_form import exchange_form
+from trisplit.matching.swaps import kicked, swap_pairs
 from trisplit.qap.instance import Instance
 from trisplit.qap.matrices import as_dense
 from trisplit.qap.rounding import swap_descent
+from trisplit.qap.swap_form import swap_form
 from trisplit.qap.tabu import TabuSearch
 from trisplit.result import Certificate
 
 METHODS = ("tos", "concave", "faq", "transport")
 FAQ_ITERATIONS = 30
-EXCHANGED, EXCHANGED_IN_LAYERS = 1000, 300  # vertices up to which pairs are exchanged at the end
+SWAPPED, SWAPPED_IN_LAYERS = 1000, 300  # vertices up to which pairs are swapped at the end
 MOVES, WORK = 10_000, 5 * 10**7  # of the tabu search: at most, and times n^2
 
 
@@ -111,19 +111,19 @@ def _found(
 def _polished(
     f: MatchObjective, best: Refined, settings: Settings, rng: np.random.Generator
 ) -> tuple[np.ndarray, float]:
-    """Exchange pairs where vertices are unsure: until none helps, and on by tabu search if the match is not settled."""
+    """Swap pairs where vertices are unsure: until none helps, and on by tabu search if the match is not settled."""
     one_layer = len(f.layers) == 1 and not f.crossed
-    most = EXCHANGED if one_layer else EXCHANGED_IN_LAYERS
+    most = SWAPPED if one_layer else SWAPPED_IN_LAYERS
     if not settings.polish or best.sure == 1.0 or not 1 < f.n <= most:
         return best.p, best.score
     if not one_layer:
-        found = exchange(f, best.p)
+        found = swap_pairs(f, best.p)
         return found if best.settled else kicked(f, *found, rng)
     instance = _instance(f)
     if best.settled:
         p = swap_descent(instance, best.p)
     else:
-        search = TabuSearch(exchange_form(instance))
+        search = TabuSearch(swap_form(instance))
         search.start(best.p)
         search.advance(min(MOVES, WORK // f.n**2), rng)
         p = search.permutation

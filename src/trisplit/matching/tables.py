@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trisplit.errors import InputError
-from trisplit.matching.contents import text_of
 from trisplit.matching.edges import ends_and_weight, indexed, whole_names
+from trisplit.matching.file_bytes import text_of
 from trisplit.matching.graphs import Graph, labelled
 
 _TITLES = {"source", "target", "from", "to", "src", "dst"}

@@ -4,7 +4,7 @@ The same iterations as `methods.splitting(2, order)` to rounding. A batch is sto
 and X B' are one large product each. What has converged leaves the batch, at the next look.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
@@ -12,7 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from trisplit.paper.methods import constant, errors, objective
+from trisplit.problems.space import Space
 from trisplit.qap import Instance, Objective
+from trisplit.splitting.tos import tos_step
 
 Tensor: TypeAlias = Any  # torch.Tensor; types are also checked where PyTorch is not installed
 UNROLLED = 256  # iterations in a graph: launching one by one would cost more than they do
@@ -54,18 +56,18 @@ def run_batch(
     return [one for one in found if one is not None]
 
 
-class Loop:
+class Loop(Space):
     """Algorithm 1 with gamma = 1 / L_f on a batch of y; z is that of the last iteration."""
 
     def __init__(self, f: Objective, y: Tensor, method: str) -> None:
         self.torch = torch = import_module("torch")
-        self.n, self.y = y.shape[0], y
-        self.z, self.v, self.w = (torch.empty_like(y) for _ in range(3))
+        self.n, self.y, self.z = y.shape[0], y, torch.empty_like(y)
         A, B, self.symmetric = f.symmetric_parts
         gamma = constant(f).gamma * (2.0 if self.symmetric else 1.0)
         self.matrices = [torch.as_tensor(np.ascontiguousarray(M), device=y.device) for M in (gamma * A, B.T)]
         self.transposed = [torch.as_tensor(np.ascontiguousarray(M), device=y.device) for M in (gamma * A.T, B)]
-        self.step: Callable[[], None] = self.swapped if method == "tos-hg" else self.plain
+        both = self.onto_box, self.onto_unit_sums
+        self.prox_g, self.prox_h = both[::-1] if method == "tos-hg" else both  # pyright: ignore[reportAttributeAccessIssue]
         self.graph = None
 
     def advance(self, iterations: int) -> None:
@@ -87,33 +89,20 @@ class Loop:
         for _ in range(iterations):
             self.step()
 
-    def plain(self) -> None:
-        """Z in the box, x with unit sums."""
-        torch = self.torch
-        y, z, v = self.y, self.z, self.v
-        torch.clamp(y, 0.0, 1.0, out=z)
-        self.reflect()
-        y.sub_(z).add_(v).sub_(self.off(v)).sub_(v.mean(dim=0, keepdim=True))
+    def step(self) -> None:
+        """Do one iteration in place, as a graph repeats it."""
+        made = tos_step(self, self.y, 1.0)  # gamma is worked into the matrices
+        self.z.copy_(made.z)
+        self.y.copy_(made.y)
 
-    def swapped(self) -> None:
-        """Z with unit sums, x in the box."""
-        torch = self.torch
-        y, z, v = self.y, self.z, self.v
-        torch.sub(y, self.off(y), out=z)
-        z.sub_(y.mean(dim=0, keepdim=True))
-        self.reflect()
-        y.sub_(z).add_(v.clamp_(0.0, 1.0))
+    def onto_box(self, v: Tensor, gamma: float) -> Tensor:
+        return v.clamp(0.0, 1.0)
 
-    def off(self, v: Tensor) -> Tensor:
-        """Return what the projection onto unit sums subtracts from rows, besides the means of the columns."""
+    def onto_unit_sums(self, v: Tensor, gamma: float) -> Tensor:
         rows = v.mean(dim=2, keepdim=True)
-        return rows.sub_(rows.mean(dim=0, keepdim=True)).sub_(1.0 / self.n)
+        return v - (rows - rows.mean(dim=0, keepdim=True) - 1.0 / self.n) - v.mean(dim=0, keepdim=True)
 
-    def reflect(self) -> None:
-        """Write v = 2 z - y - gamma grad f(z)."""
-        torch = self.torch
-        n, v = self.n, self.v.view(-1, self.n)
-        torch.lerp(self.y, self.z, 2.0, out=self.v)
-        for A, B in [self.matrices] if self.symmetric else [self.matrices, self.transposed]:
-            torch.mm(A, self.z.view(n, -1), out=self.w.view(n, -1))
-            v.addmm_(self.w.view(-1, n), B, alpha=-1.0)
+    def grad(self, z: Tensor) -> Tensor:
+        """Return gamma grad f(z)."""
+        both = [self.matrices] if self.symmetric else [self.matrices, self.transposed]
+        return sum(((A @ z.view(self.n, -1)).view(-1, self.n) @ B).view(z.shape) for A, B in both)

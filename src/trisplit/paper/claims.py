@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from math import floor, inf, isnan, log10
 
-from trisplit.paper import figure1, margins, theory
-from trisplit.paper.folder import Results
-from trisplit.paper.margins import PAPER, PAPERS_LARGEST, PAPERS_SMALLEST, Draw, Interval, interval
+from trisplit.paper import comparison, figure1, theory
+from trisplit.paper.comparison import PAPER, PAPERS_LARGEST, PAPERS_SMALLEST, Draw, Interval, interval
 from trisplit.paper.methods import NAMES
 from trisplit.paper.rates import DECADES, FLOOR
-from trisplit.paper.shares import Share
+from trisplit.paper.results import Results
+from trisplit.paper.timing import Share
 from trisplit.report import Verdict
 
 HOLDS, WITH_THIS, FAILS, OPEN = "holds", "holds with this initial point", "does not hold", "not decided"
@@ -134,7 +134,7 @@ def _compared(
     results: Results, claim: str, measure: Callable[[Draw], float], words: Callable[[list[Draw]], str]
 ) -> Iterator[Verdict]:
     """Decide a claim by the confidence interval over seeds, for each initial point and both orders of the sets."""
-    found = [draw for draw in margins.draws(results.figure2) if draw.method in ("tos", "tos-hg")]
+    found = [draw for draw in comparison.draws(results.figure2) if draw.method in ("tos", "tos-hg")]
     signs, said = {}, []
     for start in dict.fromkeys(draw.start for draw in found):
         for method in dict.fromkeys(draw.method for draw in found):
@@ -170,7 +170,7 @@ def _counts(own: list[Draw]) -> str:
 
 def largest_margins(results: Results) -> Iterator[Verdict]:
     """Section 5: the largest margin is 0.744, on chr15b, and the smallest -0.253, on chr15c."""
-    found = [draw for draw in margins.draws(results.figure2) if draw.method in ("tos", "tos-hg")]
+    found = [draw for draw in comparison.draws(results.figure2) if draw.method in ("tos", "tos-hg")]
     for field, name in (("largest", PAPERS_LARGEST), ("smallest", PAPERS_SMALLEST)):
         said, signs = [], {}
         for start in dict.fromkeys(draw.start for draw in found):

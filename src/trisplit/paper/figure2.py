@@ -26,7 +26,7 @@ from trisplit.machine import machine
 from trisplit.paper.batches import run_batch
 from trisplit.paper.instances import paper_instances
 from trisplit.paper.methods import METHODS, STARTS, doubling, errors, objective, start_point
-from trisplit.paper.store import Store, Value
+from trisplit.paper.run_store import RunStore, Value
 
 COMPARED = ("fw", "tos", "tos-hg", "today")
 BATCHED = ("tos", "tos-hg")
@@ -68,9 +68,9 @@ def settings(quick: bool) -> dict[str, Value]:
     }
 
 
-def open_store(folder: Path, quick: bool) -> Store:
+def open_store(folder: Path, quick: bool) -> RunStore:
     """Open the finished runs of a folder; raise an `InputError` if they were made in another way."""
-    return Store(folder / "figure2.jsonl", settings(quick), len(Job._fields))
+    return RunStore(folder / "figure2.jsonl", settings(quick), len(Job._fields))
 
 
 def jobs(instances: Sequence[str], seeds: int) -> list[Job]:
@@ -90,7 +90,7 @@ def run(
     instances: Sequence[str] | None = None,
     workers: int | None = None,
     device: str = "cpu",
-) -> Store:
+) -> RunStore:
     """Do what is not yet in `folder`; the largest instances come first, as they take the longest.
 
     On a GPU all initial points of an instance go together, for the splittings with the paper's step.
@@ -223,7 +223,7 @@ def run_together(batch: list[Job], limits: dict[str, Value], device: str) -> lis
     return lines
 
 
-def runs(store: Store) -> list[Run]:
+def runs(store: RunStore) -> list[Run]:
     """Return the finished runs: by instance as QAPLIB lists them, then in the order of `jobs`."""
     place = {name: k for k, name in enumerate(qap.names())}
     starts = list(STARTS)
@@ -234,7 +234,7 @@ def runs(store: Store) -> list[Run]:
     return sorted((Run(*line[: len(Run._fields)]) for line in store.lines.values()), key=order)  # pyright: ignore
 
 
-def machines(store: Store) -> list[str]:
+def machines(store: RunStore) -> list[str]:
     """Return where the runs were made and how many there; on a GPU, which, as no limit of seconds ends them there."""
     own: dict[str, list[list[Value]]] = defaultdict(list)
     for line in store.lines.values():

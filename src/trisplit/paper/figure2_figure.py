@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from trisplit.paper.comparison import OTHERS, PAPER, draws, interval, mean_errors
 from trisplit.paper.figure2 import Run
-from trisplit.paper.margins import OTHERS, PAPER, draws, interval, mean_errors
 from trisplit.paper.methods import NAMES, STARTS
 from trisplit.paper.style import COLOURS, STYLE
 

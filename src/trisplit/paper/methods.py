@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trisplit.algorithms.frank_wolfe import frank_wolfe
-from trisplit.problem import Problem
+from trisplit.problems.problem import Problem
 from trisplit.qap import Instance, Objective, initial_point
-from trisplit.qap.engine import CHUNK_SECONDS, SPLITS, Engine
+from trisplit.qap.engine import CHUNK_SECONDS, SPLITS, BirkhoffLoop
+from trisplit.splitting.frank_wolfe import frank_wolfe
 from trisplit.steps import Adaptive, Constant
 from trisplit.terms.joint import assignment
 
@@ -67,7 +67,9 @@ def splitting(split: int, order: str = "gh", *, adaptive: bool = False) -> Metho
 
     def method(instance: Instance, x0: np.ndarray, looks: Iterator[int], time_limit: float) -> Iterator[Look]:
         f = objective(instance)
-        engine = Engine(f.tangent(), split, Adaptive()) if adaptive else Engine(f, split, constant(f), order)
+        engine = (
+            BirkhoffLoop(f.tangent(), split, Adaptive()) if adaptive else BirkhoffLoop(f, split, constant(f), order)
+        )
         engine.start(x0)
         seconds, chunk = 0.0, 1
         for t in looks:
@@ -92,12 +94,12 @@ def constant(f: Objective) -> Constant:
 
 def fw(instance: Instance, x0: np.ndarray, looks: Iterator[int], time_limit: float) -> Iterator[Look]:
     """Iterate Frank-Wolfe."""
-    states = frank_wolfe(Problem(objective(instance), SPLITS[2]), x0)
+    iterates = frank_wolfe(Problem(objective(instance), SPLITS[2]), x0)
     seconds, t, z = 0.0, 0, x0
     for wanted in looks:
         begin = perf_counter()
         while t < wanted and seconds + perf_counter() - begin < time_limit:
-            _, z, *_ = next(states)
+            z = next(iterates).z
             t += 1
         seconds += perf_counter() - begin
         yield Look(t, seconds, z)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from trisplit.paper import figure1, theory
 from trisplit.paper.figure2_figure import draw_bars, draw_seeds
-from trisplit.paper.folder import Results
 from trisplit.paper.methods import STARTS
+from trisplit.paper.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

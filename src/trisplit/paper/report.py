@@ -6,10 +6,10 @@ from pathlib import Path
 import trisplit
 from trisplit.paper import figure1, tables, theory
 from trisplit.paper.claims import BY_START, chart_of_theorem, verdicts
-from trisplit.paper.folder import Results
+from trisplit.paper.comparison import OTHERS, PAPER, draws, mean_errors
 from trisplit.paper.instances import family
-from trisplit.paper.margins import OTHERS, PAPER, draws, mean_errors
 from trisplit.paper.methods import NAMES, STARTS
+from trisplit.paper.results import Results
 from trisplit.report import Block, Chart, Image, Section, Series, Text, write_page
 
 COLOUR = {"tos1": 0, "fw": 1, "tos": 2, "today": 3, "tos-hg": 4}

@@ -1,47 +1,44 @@
-"""Results as CSV files: lines behind # say what made them, then a header, then the rows."""
+"""The results of a reproduction in a folder: one CSV file for each kind of result, read and written here alone."""
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar, get_type_hints
+from typing import NamedTuple
 
-from trisplit.errors import InputError
-from trisplit.files import write_whole
+import trisplit
+from trisplit.machine import machine
+from trisplit.paper.csv_io import read_csv, write_csv
+from trisplit.paper.figure1 import Fit
+from trisplit.paper.figure1 import Row as Figure1Row
+from trisplit.paper.figure2 import Run
+from trisplit.paper.theory import Row as TheoryRow
+from trisplit.paper.timing import Share
 
-Row = TypeVar("Row", bound=tuple)
-
-
-def write_csv(path: Path, made_by: Sequence[str], fields: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write the rows in one step; floats keep all their digits."""
-    text = io.StringIO()
-    text.writelines(f"# {line}\n" for line in made_by)
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(fields)
-    table.writerows(rows)
-    write_whole(path, text.getvalue())
+KINDS = {"theory": TheoryRow, "figure1": Figure1Row, "figure1_rates": Fit, "figure1_shares": Share, "figure2": Run}
 
 
-def read_csv(path: Path, kind: type[Row]) -> tuple[list[str], list[Row]]:
-    """Return what made the file, and its rows as named tuples of this kind.
+class Results(NamedTuple):
+    """What has been computed so far; `made_by` says for each kind with what command and where."""
 
-    Raises
-    ------
-    InputError
-        If the columns are not the fields of `kind`, or a cell is no value of its field.
-    """
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    made_by = [line[2:] for line in lines if line.startswith("# ")]
-    table = csv.reader(line for line in lines if not line.startswith("#"))
-    hints = get_type_hints(kind)
-    if next(table, None) != list(hints):
-        raise InputError(f"{path} does not hold the columns {', '.join(hints)}; make it anew")
-    convert = [_CONVERTERS[hint] for hint in hints.values()]
-    try:
-        rows = [kind(*(one(cell) for one, cell in zip(convert, row, strict=True))) for row in table]  # pyright: ignore
-    except ValueError as error:
-        raise InputError(f"{path} is damaged; make it anew") from error
-    return made_by, rows
+    theory: list[TheoryRow]
+    figure1: list[Figure1Row]
+    figure1_rates: list[Fit]
+    figure1_shares: list[Share]
+    figure2: list[Run]
+    made_by: dict[str, list[str]]
 
 
-_CONVERTERS = {str: str, int: int, float: float, bool: lambda cell: cell == "True"}
+def read_results(folder: Path) -> Results:
+    """Return the results of a folder; what is not there is empty."""
+    rows, made_by = {}, {}
+    for name, kind in KINDS.items():
+        path = folder / f"{name}.csv"
+        made_by[name], rows[name] = read_csv(path, kind) if path.exists() else ([], [])
+    return Results(**rows, made_by=made_by)
+
+
+def write_results(
+    folder: Path, name: str, rows: Sequence[tuple], command: str, where: Sequence[str] | None = None
+) -> None:
+    """Write the rows of one kind and what made them: command, version and, if it is not this one, the machine."""
+    made_by = [command, f"trisplit {trisplit.__version__}", *(where or [machine()])]
+    write_csv(folder / f"{name}.csv", made_by, list(KINDS[name]._fields), rows)

@@ -4,11 +4,21 @@ from collections.abc import Iterator
 from math import exp, isnan, log
 from statistics import fmean
 
-from trisplit.paper import claims, margins, theory
+from trisplit.paper import claims, theory
+from trisplit.paper.comparison import (
+    OTHERS,
+    PAPER,
+    PAPERS_LARGEST,
+    PAPERS_SMALLEST,
+    Draw,
+    draws,
+    errors_of,
+    interval,
+    unconverged,
+)
 from trisplit.paper.figure2 import COMPARED
-from trisplit.paper.folder import Results
-from trisplit.paper.margins import PAPER, PAPERS_LARGEST, PAPERS_SMALLEST, Draw, interval
 from trisplit.paper.methods import NAMES, STARTS
+from trisplit.paper.results import Results
 from trisplit.report import Table
 
 SHORT = {"near": "barycentre", "text": "text"}
@@ -47,9 +57,9 @@ def comparison(results: Results) -> Table:
     first = [PAPER[key] for key in ("better", "same", "worse", "margin")]
     extremes = f"{PAPERS_LARGEST} {PAPER['largest']}", f"{PAPERS_SMALLEST} {PAPER['smallest']}"
     rows: list[list] = [["[YMS21], one draw", SHORT["text"], *first, *extremes]]
-    found = margins.draws(results.figure2)
+    found = draws(results.figure2)
     for start in STARTS:
-        for method in margins.OTHERS:
+        for method in OTHERS:
             own = [draw for draw in found if (draw.start, draw.method) == (start, method)]
             if own:
                 rows.append([NAMES[method], SHORT[start], *_summary(own)])
@@ -70,7 +80,7 @@ def _summary(own: list[Draw]) -> Iterator[str]:
 
 def methods(results: Results) -> Table:
     """Return what each method reaches by itself: its error, how often it converges, and its iterations."""
-    errors = margins.errors_of(results.figure2)
+    errors = errors_of(results.figure2)
     rows = []
     for start in STARTS:
         for method in COMPARED:
@@ -89,7 +99,7 @@ def each_seed(results: Results) -> Table:
     """Return the paper's table for each draw."""
     rows = [
         [NAMES[d.method], SHORT[d.start], d.seed, d.better, d.same, d.worse, d.margin, d.largest_at, d.smallest_at]
-        for d in margins.draws(results.figure2)
+        for d in draws(results.figure2)
     ]
     columns = ["against FW", "initial point", "seed", "better", "same", "worse", "mean margin", "largest", "smallest"]
     return Table("Each draw", columns, rows)
@@ -104,7 +114,7 @@ def not_converged(results: Results) -> Table:
             sum(names.values()),
             ", ".join(f"{name} ({count})" for name, count in names.items()),
         ]
-        for (start, method), names in margins.unconverged(results.figure2).items()
+        for (start, method), names in unconverged(results.figure2).items()
     ]
     note = "The last iterate is rounded all the same; the number of seeds is in brackets."
     columns = ["method", "initial point", "runs", "instances"]

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from trisplit.algorithms.tos import tos
-from trisplit.arrays import Array, per_problem_dot
+from trisplit.arrays import Array
+from trisplit.arrays.batched import per_problem_dot
 from trisplit.paper.theory_problems import Case, cases
-from trisplit.problem import Problem, is_indicator
+from trisplit.problems.problem import Problem, is_indicator
+from trisplit.splitting.tos import tos
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -137,8 +138,8 @@ def averages(case: Case, T: int) -> Averages:
     problem = case.problem(T)
     h, sets = problem.h, case.bounds.sets
     grad, at_z, distance = np.zeros_like(case.starts), np.zeros(len(case.starts)), np.zeros(len(case.starts))
-    for state in islice(tos(problem, case.starts, case.bounds.step(T)), T):
-        z, grad_f_z = state.z, case.f.grad(state.z) if case.stochastic else state.u
+    for made in islice(tos(problem, case.starts, case.bounds.step(T)), T):
+        z, grad_f_z = made.z, case.f.grad(made.z) if case.stochastic else made.u
         grad += grad_f_z
         at_z += per_problem_dot(grad_f_z, z, 1) + own_terms(problem, z)
         if sets:

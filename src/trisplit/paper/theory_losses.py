@@ -14,9 +14,9 @@ from math import prod, sqrt
 
 import numpy as np
 
-from trisplit.arrays import Array, total
+from trisplit.arrays import Array, Shape
+from trisplit.arrays.batched import total
 from trisplit.terms.base import BaseTerm, zero_where
-from trisplit.terms.checks import Shape
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,11 @@ from zlib import crc32
 import numpy as np
 
 from trisplit import theory
-from trisplit.arrays import Array
+from trisplit.arrays import Array, Shape
 from trisplit.paper.theory_losses import BoxedL1, LogLoss, Loss, Minibatch, Quadratic
-from trisplit.problem import Problem, Term, batched, diameter, lipschitz
+from trisplit.problems.oracles import Term, batched
+from trisplit.problems.problem import Problem, constant_of
 from trisplit.terms import L1, Affine, Box, L2Ball, Simplex, UnitSums, assignment, find_joint_oracle
-from trisplit.terms.checks import Shape
 
 STARTS, RUNS = 8, 16  # starting points in a deterministic theorem; independent runs for an expectation
 VECTOR, MATRIX = (20,), (5, 5)
@@ -74,7 +74,8 @@ class Case:
     def bounds(self) -> theory.Theorem:
         """The theorem with the constants of this problem."""
         (g, h), shape = self.domain.terms, self.domain.center.shape
-        D, L_g, L_h, sigma = diameter(g, shape), lipschitz(g, shape), lipschitz(h, shape), self.f.sigma
+        D, sigma = constant_of(g, "diameter", shape), self.f.sigma
+        L_g, L_h = constant_of(g, "lipschitz", shape), constant_of(h, "lipschitz", shape)
         return {
             "Theorem 1": theory.theorem1(D, G_F, L_g, L_h),
             "Corollary 1": theory.corollary1(D, G_F, L_h),

@@ -3,14 +3,14 @@
 from trisplit.qap.bounds import LowerBound, lower_bound
 from trisplit.qap.constraints import Way, constrained
 from trisplit.qap.fixed import Expansion, reduced
+from trisplit.qap.incumbent import QAPResult, QAPStatus, QAPTraceRow
 from trisplit.qap.instance import Instance
 from trisplit.qap.memetic import DEEP_WALKS, KICKS, LONG_WALKS, MemeticSearch
 from trisplit.qap.objective import Objective, Tangent
 from trisplit.qap.qaplib import load, names, read, table
-from trisplit.qap.record import QAPResult, QAPStatus, QAPTraceRow
 from trisplit.qap.relaxation import initial_point, relax
 from trisplit.qap.rounding import round_to_permutation, swap_descent
-from trisplit.qap.scipy_door import quadratic_assignment
+from trisplit.qap.scipy_compat import quadratic_assignment
 from trisplit.qap.solver import solve
 
 __all__ = [

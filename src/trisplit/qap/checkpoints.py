@@ -1,7 +1,7 @@
 """Checkpoints of a search: one file from which it goes on as if nothing had happened.
 
-The file is that of `trisplit.checkpoint`. It holds the search as it was after the last start or round of islands, and
-the best permutation of all, which may be newer. Costs are computed again when it is read.
+The file is that of `trisplit.run.checkpoint`. It holds the search as it was after the last start or round of islands,
+and the best permutation of all, which may be newer. Costs are computed again when it is read.
 """
 
 import os
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trisplit import checkpoint
 from trisplit.qap.bounds import LowerBound
+from trisplit.qap.incumbent import Point, QAPTraceRow
 from trisplit.qap.memetic import Population
-from trisplit.qap.record import Point, QAPTraceRow
+from trisplit.run import checkpoint
 
 if TYPE_CHECKING:
     from trisplit.qap.portfolio import Portfolio
 
 INTERVAL, SHARE = 0.5, 0.05  # seconds between two files at least, and the share of the time that writing them may take
-COUNTS = ("starts", "guest_starts", "kicks", "restarts", "moves", "duplicates")
+COUNTS = ("starts", "gpu_starts", "kicks", "restarts", "moves", "duplicates")
 TURNS = ("rounds", "turns", "gains", "gained", "next_faces", "bounded")
 Content = tuple[dict, dict[str, np.ndarray]]
 
@@ -64,7 +64,7 @@ class Keeper:
         """Put the search to where the file says, if there is one; refuse the file of another search."""
         if not self.path.exists():
             return
-        _, info, arrays = checkpoint.read(self.path, np.zeros(0))
+        info, arrays = checkpoint.read(self.path)
         now = {**self.identity, "rng": self.random} if same_seed else self.identity
         checkpoint.require_same(self.path, {**info["identity"], "rng": info.get("random")}, now)
         self.random, self.seed = info["random"], info["seed"]
@@ -85,12 +85,12 @@ class Keeper:
             if self.content is None or (not now and begin < self.next):
                 return
             info, arrays = self.content
-            best = portfolio.record.best_by_now()
+            best = portfolio.incumbent.best_by_now()
             if best is not None:
                 arrays = {**arrays, "newest": best.permutation}
             always = {"identity": self.identity, "random": self.random, "seed": self.seed}
             try:
-                checkpoint.write(self.path, {}, {**info, **always, "elapsed": portfolio.record.seconds()}, arrays)
+                checkpoint.write(self.path, {**info, **always, "elapsed": portfolio.incumbent.seconds()}, arrays)
             except OSError as error:  # the file before is still whole
                 text = f"checkpoint {self.path} was not written ({error}); the run goes on, free some space"
                 warnings.warn(text, RuntimeWarning, stacklevel=2)
@@ -100,23 +100,23 @@ class Keeper:
 
 def described(portfolio: "Portfolio") -> Content:
     """Return a search between two tasks as numbers that JSON knows, and arrays."""
-    record, bound = portfolio.record, portfolio.record.bound
-    arrays: dict[str, np.ndarray] = {"seen": np.array(sorted(record.seen), np.uint64)}
+    incumbent, bound = portfolio.incumbent, portfolio.incumbent.bound
+    arrays: dict[str, np.ndarray] = {"seen": np.array(sorted(incumbent.seen), np.uint64)}
     info: dict = {
-        "counts": {name: getattr(record, name) for name in COUNTS},
+        "counts": {name: getattr(incumbent, name) for name in COUNTS},
         "turns": {name: copy(getattr(portfolio, name)) for name in TURNS},
-        "trace": [list(row) for row in record.rows],
+        "trace": [list(row) for row in incumbent.rows],
         "rounded": list(portfolio.plan.rounded),
         "bound": None if bound is None else [bound.value, bound.method, bound.certificate, bound.seconds],
         "point": None,
         "islands": [],
     }
-    if record.best is not None:
-        arrays["best"] = record.best.permutation
-    if record.point is not None:
-        info["point"] = [record.point.cost, record.point.iterations]
-        arrays["point"] = record.point.z
-    arrays["pool"] = stacked(member.permutation for member in record.pool)
+    if incumbent.best is not None:
+        arrays["best"] = incumbent.best.permutation
+    if incumbent.point is not None:
+        info["point"] = [incumbent.point.cost, incumbent.point.iterations]
+        arrays["point"] = incumbent.point.z
+    arrays["pool"] = stacked(member.permutation for member in incumbent.pool)
     for i, population in enumerate(portfolio.islands):
         info["islands"].append(population[2:])
         arrays[f"members.{i}"] = stacked(member.permutation for member in population.members)
@@ -127,32 +127,32 @@ def described(portfolio: "Portfolio") -> Content:
 
 def restore(portfolio: "Portfolio", info: dict, arrays: dict[str, np.ndarray]) -> None:
     """Put a search back to where it was."""
-    record = portfolio.record
+    incumbent = portfolio.incumbent
     for name in COUNTS:
-        setattr(record, name, info["counts"].get(name, 0))
+        setattr(incumbent, name, info["counts"][name])
     for name in TURNS:
         setattr(portfolio, name, info["turns"][name])
-    record.rows = [QAPTraceRow(*row) for row in info["trace"]]
-    record.seen = set(arrays["seen"].tolist())
-    record.earlier = info["elapsed"]
+    incumbent.rows = [QAPTraceRow(*row) for row in info["trace"]]
+    incumbent.seen = set(arrays["seen"].tolist())
+    incumbent.earlier = info["elapsed"]
     portfolio.plan.rounded = info["rounded"]
     if info["bound"] is not None:
-        record.bound = LowerBound(*info["bound"])
+        incumbent.bound = LowerBound(*info["bound"])
     if info["point"] is not None:
         cost, iterations = info["point"]
-        record.point = Point(cost, arrays["point"], iterations)
-    record.pool = [record.rated(p) for p in arrays["pool"]]
+        incumbent.point = Point(cost, arrays["point"], iterations)
+    incumbent.pool = [incumbent.rated(p) for p in arrays["pool"]]
     for i, rest in enumerate(info["islands"]):
-        members = tuple(record.rated(p) for p in arrays[f"members.{i}"])
+        members = tuple(incumbent.rated(p) for p in arrays[f"members.{i}"])
         waiting = tuple(arrays[f"waiting.{i}"])
         portfolio.islands.append(Population(members, waiting, *rest))
         portfolio.immigrants.append(list(arrays[f"immigrants.{i}"]))
     if "best" in arrays:
-        record.offer(arrays["best"])
+        incumbent.offer(arrays["best"])
     if "newest" in arrays:  # from a task that will be done again: until then, it counts if the search ends
-        record.glimpsed = record.restored = record.rated(arrays["newest"])
+        incumbent.glimpsed = incumbent.restored = incumbent.rated(arrays["newest"])
         if portfolio.plan.starts is None:
-            record.best = record.best_by_now()
+            incumbent.best = incumbent.best_by_now()
 
 
 def stacked(permutations: Iterable[np.ndarray]) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trisplit.errors import InputError
-from trisplit.qap import durations
+from trisplit.qap import time_model
 from trisplit.qap.fixed import Expansion, Fixed, as_pairs, reduced
 from trisplit.qap.forbidden import as_mask, hall_violator, matched, nearest_allowed, penalised
 from trisplit.qap.instance import Instance, as_array, as_matrix, as_permutation
@@ -161,10 +161,10 @@ def constrained(
     if not mask.any():
         return inner, Way(whole, rows, expand)
     allowed = _permutation(~mask, expand)
-    # No exchange leads from an allowed permutation to a forbidden one where all of these cost more.
+    # No swap leads from an allowed permutation to a forbidden one where all of these cost more.
     strict = penalised(inner, mask)
     known = swap_descent(strict, allowed, deadline=deadline)
-    small = durations.fits(durations.PENALTY, inner.n, deadline)
+    small = time_model.fits(time_model.PENALTY, inner.n, deadline)
     return penalised(inner, mask, known) if small else strict, Way(whole, rows, expand, mask, known)
 
 
@@ -177,7 +177,7 @@ def _squared(A: Matrices, B: np.ndarray | None, C: np.ndarray | None) -> tuple[I
     m, n = A.shape[0], B.shape[0]
     if m > n:
         raise InputError(
-            f"`A` must not have more rows than `B`, got {m} > {n}; exchange A and B, "
+            f"`A` must not have more rows than `B`, got {m} > {n}; swap A and B, "
             "and pass the transpose of C and pairs in the order (row of B, row of A)"
         )
     if m == n:

@@ -1,36 +1,40 @@
-"""The compiled twin of the splitting on the relaxed problem: the buffers, for the loops of `kernels/birkhoff.py`."""
+"""The compiled twin of the splitting on the relaxed problem: the buffers for the loop of `kernels/birkhoff_tos.py`.
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from math import isfinite
+`BirkhoffLoop` iterates; `Birkhoff` is the engine of a run on it. A check takes the bound that needs no oracle, of
+whatever form of f the iteration uses; the gap of f itself, an assignment problem, only confirms.
+"""
+
+from functools import partial
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 
-from trisplit.algorithms.state import State
-from trisplit.arrays import Array, eps, none_if_failed, norm
-from trisplit.certificates import certify, objective, recompute
-from trisplit.driver import Driver, Measured
+from trisplit.arrays import eps
+from trisplit.arrays.batched import norm
 from trisplit.errors import InputError
-from trisplit.problem import Problem
-from trisplit.qap.exchange_form import aligned
+from trisplit.problems.certificates import certify
+from trisplit.problems.problem import Problem
+from trisplit.problems.space import Marks, Space
+from trisplit.qap.concavity import STAGE, Concavity
 from trisplit.qap.objective import Objective, Tangent
-from trisplit.result import Certificate, Guarantee, Result, Status
-from trisplit.steps import Adaptive, Constant
-from trisplit.steps.decisions import WIDTH
+from trisplit.qap.swap_form import aligned
+from trisplit.result import Status
+from trisplit.splitting.engine import Checked, Engine, Measured, Scales, Splitting, Watch
+from trisplit.splitting.frank_wolfe import frank_wolfe
+from trisplit.splitting.tos import Iterate
+from trisplit.steps import Adaptive, Constant, StepRule
+from trisplit.steps.records import Table
 from trisplit.terms import Box, Simplex, UnitSums
 
 SPLITS = {
     1: (Simplex(axis=1), Simplex(axis=0)),  # row-stochastic, column-stochastic
     2: (Box(0.0, 1.0), UnitSums()),
 }
-SLACK = 4.0  # near a stationary point the bound is rarely more than a few times the gap
-STAGE, POWER = 10, 6  # of the growing concavity
+SLACK = 4.0  # near a stationary point the bound is rarely more than so many times the gap
 CHUNK_SECONDS = 0.02  # of compiled iterations between two looks at the clock, and at Ctrl-C
 
 
-class Engine:
+class BirkhoffLoop:
     """The iterations of Algorithm 1 on a tangent form, from one starting point after the other.
 
     Parameters
@@ -48,216 +52,179 @@ class Engine:
     >>> import numpy as np, trisplit as ts
     >>> nug12 = ts.qap.load("nug12")
     >>> f = ts.qap.Objective(nug12.A.astype(float), nug12.B.astype(float))
-    >>> engine = Engine(f.tangent(), 1, ts.steps.Adaptive())
-    >>> engine.start(np.full((12, 12), 1 / 12))
-    >>> engine.advance(100)
-    >>> bool(np.abs(engine.z.sum(axis=1) - 1).max() < 1e-12)
+    >>> loop = BirkhoffLoop(f.tangent(), 1, ts.steps.Adaptive())
+    >>> loop.start(np.full((12, 12), 1 / 12))
+    >>> tests = loop.advance(100)
+    >>> bool(np.abs(loop.z.sum(axis=1) - 1).max() < 1e-12)
     True
     """
 
     def __init__(self, form: Tangent | Objective, split: int, rule: Adaptive | Constant, order: str = "gh") -> None:
-        from trisplit.kernels import birkhoff
+        from trisplit.kernels import birkhoff_tos as names
 
         self.form, self.split, self.rule, self.order = form, split, rule, order
         self.adaptive = isinstance(rule, Adaptive)
+        if order == "hg" and (split != 2 or self.adaptive):
+            raise InputError("`order='hg'` is for split 2 and a constant step; use `trisplit.tos` for others")
         if isinstance(form, Tangent):
             A, B, symmetric = form.A, form.B, form.symmetric
-            self.linear, self.constant = form.g0, form.constant
+            self.linear, constant = form.g0, form.constant
         else:
             A, B, symmetric = form.symmetric_parts
-            self.linear, self.constant = (np.zeros_like(A) if form.C is None else form.C), 0.0
+            self.linear, constant = (np.zeros_like(A) if form.C is None else form.C), 0.0
         n, dtype = A.shape[0], A.dtype
-        precision = "f4" if dtype == np.float32 else "f8"
-        self._run, self._certify = birkhoff.engine(precision)
-        self._run_swapped = None
-        if order == "hg":
-            if split != 2 or self.adaptive:
-                raise InputError("`order='hg'` is for split 2 and a constant step; use `trisplit.tos` for others")
-            from trisplit.kernels import swapped
-
-            self._run_swapped = swapped.engine(precision)
+        self._names = names
+        self._run, self._certify = names.engine("f4" if dtype == np.float32 else "f8", exchanged=order == "hg")
         self.matrices = np.stack([A, B.T] if symmetric else [A, B.T, A.T, B])
-        self.state = aligned((birkhoff.STATES, n, n), dtype)
-        self.vectors = np.zeros((birkhoff.VECTORS, n), dtype)
-        self.numbers = np.zeros(WIDTH)
-        self.scalars = np.zeros(birkhoff.SCALARS)
-        self._names = birkhoff
+        self.state = aligned((names.STATES, n, n), dtype)
+        self.vectors = np.zeros((names.VECTORS, n), dtype)
+        told = {"adaptive": float(self.adaptive), "split": float(split), "constant": constant}
+        rule_numbers = rule.first_numbers(eps(self.state)) if isinstance(rule, Adaptive) else {}
+        self.table = Table.of(1, {**names.FIRST_NUMBERS, **rule_numbers, **told})
+        self.record = {name: self.table.rows[name] for name in names.FIRST_NUMBERS}  # views, faster than the table
+        self.numbers = self.table.rows.view(np.float64)  # numba takes a plain array faster than a record
+        self.first = self.numbers.copy()
         self.t, self.mu = 0, 0.0
 
     def start(self, y0: np.ndarray, gamma: float | None = None) -> None:
         """Begin at y_1 = y0; a gamma from an earlier start saves measuring the first one."""
-        names = self._names
-        self.state[names.Y] = y0
+        self.state[self._names.Y] = y0
         self.vectors[:] = 0.0
-        self.scalars[:] = 0.0
-        self.scalars[names.PLACE] = names.Z
-        self.t = 0
-        if isinstance(self.rule, Adaptive):
-            if gamma is None:
-                gamma, _ = self.rule.start(Problem(self.form, SPLITS[self.split]), y0)
-            self.numbers[1:] = self.rule.first_numbers(eps(self.state))
-        else:
-            gamma, _ = self.rule.start(None, y0)  # pyright: ignore
-        self.numbers[0] = gamma
+        self.numbers[:], self.t = self.first, 0
+        if gamma is None:
+            plain = Space()  # all that a first step asks for, without the checks of a `Problem`
+            plain.inside, plain.grad = partial(SPLITS[self.split][0].prox, gamma=1.0), self.form.grad
+            gamma = float(self.rule.start(plain, y0)[0])
+        self.record["gamma"][0] = gamma
 
-    def advance(self, iterations: int) -> None:
-        """Do some iterations."""
+    def advance(self, iterations: int) -> int:
+        """Do some iterations; return how many curvature tests, of two products each, they took."""
         self.t += iterations
-        arrays = self.matrices, self.linear, self.state, self.vectors
-        if self._run_swapped is not None:
-            self._run_swapped(*arrays, self.gamma, self.scalars, self.constant, iterations)
-            return
-        change, dominance = (self.rule.change, self.rule.dominance) if isinstance(self.rule, Adaptive) else (0.0, 0.0)
-        self._run(
-            *arrays,
-            self.numbers,
-            self.scalars,
-            self.constant,
-            self.mu,
-            self.split,
-            self.adaptive,
-            change,
-            dominance,
-            iterations,
-        )
+        self.record["mu"][0] = self.mu
+        return self._run(self.matrices, self.linear, self.state, self.vectors, self.numbers, iterations)
 
     @property
     def z(self) -> np.ndarray:
         """Z of the last iteration; the next call of `advance` overwrites it."""
-        return self.state[int(self.scalars[self._names.PLACE])]
+        return self.state[int(self.record["place"].item())]
 
     @property
     def gamma(self) -> float:
-        return float(self.numbers[0])
+        return self.record["gamma"].item()
 
     @property
     def value(self) -> float:
         """The form at z."""
-        return float(self.scalars[self._names.VALUE])
-
-    @property
-    def tests(self) -> int:
-        """How many curvature tests, of two products each, there were."""
-        return int(self.scalars[self._names.TESTS])
+        return self.record["value"].item()
 
     def certify(self) -> tuple[float, float]:
         """Return an upper bound on the gap of the form at z, and the distance of z to unit sums."""
         names, state = self._names, self.state
         arrays = state[names.Y], self.z, state[names.U], state[names.D]
-        return self._certify(*arrays, self.numbers[0], self.vectors[names.COUNTS])
+        return self._certify(*arrays, self.gamma, self.vectors[names.COUNTS])
 
-    def last(self) -> State:
+    def last(self) -> Iterate:
         """Return a copy of the last iteration."""
         names = self._names
-        y, u, d = (self.state[place].copy() for place in (names.Y, names.U, names.D))
-        return State(self.t, self.z.copy(), self.z + d, y - d, u, self.gamma, self.value, (), d)
+        state = self.state[: names.V].copy()  # without memory
+        z, y, d = state[int(self.record["place"].item())], state[names.Y], state[names.D]
+        y -= d
+        d += z  # now x
+        return Iterate(self.t, z, d, y, state[names.U], self.gamma, self.value)
 
 
-class Concavity(NamedTuple):
-    """How mu of f(X) - mu / 2 (||X||^2 - n) grows: to `final` within some iterations, in stages, most of it late."""
+class Relaxation(Engine):
+    """What the engines share: a point counts by the gap of f itself, in float64, whatever form they iterate on.
 
-    final: float
-    iterations: int
-
-    def at(self, t: int) -> float:
-        """Return mu after t iterations."""
-        grown = min(t // STAGE * STAGE / self.iterations, 1.0)
-        return self.final * grown**POWER
-
-
-@dataclass(frozen=True, eq=False)
-class Concave:
-    """f(X) - mu / 2 (||X||^2 - n), which equals f at permutations.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> f = Concave(Objective(np.eye(2), np.eye(2)), 3.0)
-    >>> float(f.value(np.eye(2))), float(f.value(np.full((2, 2), 0.5)))
-    (2.0, 2.5)
+    `original` is the problem with that f; its terms are those of `problem`.
     """
 
-    f: Objective
-    mu: float
+    n: int  # rows of the matrices
+    original: Problem
 
-    def value(self, X: Array) -> float:
-        return self.f.value(X) - self._bend(X)
+    scale_free = False  # the two errors are those of the paper
 
-    def grad(self, X: Array) -> Array:
-        return self.f.grad(X) - self.mu * X
+    def measure(self, made: Iterate, scales: Scales, marks: Marks) -> Checked:
+        return self.compared(made, self.rated(self.problem, made, self.kind), scales)
 
-    def value_and_grad(self, X: Array) -> tuple[float, Array]:
-        value, grad = self.f.value_and_grad(X)
-        return value - self._bend(X), grad - self.mu * X
+    def compared(self, made: Iterate, numbers: Measured, scales: Scales) -> Checked:
+        """Return what a check has told, and whether the error is the smallest so far."""
+        scales = scales.copy()
+        scales.put({"better": float(numbers.error < scales.error), "error": min(numbers.error, scales.error)})  # pyright: ignore[reportArgumentType]
+        return Checked(made, numbers, scales)
 
-    def _bend(self, X: Array) -> float:
-        return self.mu / 2.0 * (float(np.vdot(X, X)) - X.shape[0])
+    def confirm(self, made: Iterate, scales: Scales, *, natural: bool = True) -> Checked:
+        """Judge z alone, by the gap of f itself."""
+        z, x = made.z.astype(np.float64), made.x.astype(np.float64)
+        value, u = self.original.value_and_grad(z)
+        wide = made._replace(z=z, x=x, u=u, f_z=value)
+        return Checked(made, self.rated(self.original, wide, self.final_kind), scales)
+
+    def rated(self, problem: Space, made: Iterate, kind: str) -> Measured:
+        """Return how good z is by that kind of certificate."""
+        if problem.finite(made.z, made.x, made.u) is not True:
+            return self.unknown()
+        found = certify(problem, made, kind)
+        return self.graded(float(problem.objective(made)), float(found.stationarity), float(found.infeasibility), kind)
+
+    def graded(self, fun: float, stationarity: float, infeasibility: float, kind: str) -> Measured:
+        """Return the numbers of a check, with the error of the paper."""
+        error = paper_errors(self.n, fun, stationarity / (SLACK if kind == "bound" else 1.0), infeasibility)
+        return Measured(fun, float(stationarity), infeasibility, error)
 
 
-class RelaxDriver(Driver):
-    """The driver of `relax`: stops on the gap of the original f, whatever form of it the iteration uses.
+class Birkhoff(Relaxation):
+    """A `BirkhoffLoop` as a run sees it; with a concavity, no check is worth it before that has grown."""
 
-    While a splitting iterates, a look takes the bound that needs no oracle, and the gap, an assignment problem, only
-    confirms.
-    """
+    def __init__(self, loop: BirkhoffLoop, original: Problem, concavity: Concavity | None = None) -> None:
+        super().__init__(original, "bound")
+        self.original, self.final_kind, self.n = original, "gap", len(loop.linear)
+        self.loop, self.concavity, self.chunk = loop, concavity, 1
+        self.first_check = 1 if concavity is None else concavity.iterations
 
-    engine: Engine | None = None
-    form: Problem | None = None  # what a splitting without engine iterates on
-    exact: Problem | None = None  # the problem in float64, if the iteration has less
+    def advance(self, until: int, watch: Watch | None = None) -> Status | None:
+        """Iterate in chunks that double up to some milliseconds; `watch` is asked between them."""
+        loop, counts, reason = self.loop, self.original.counts, None
+        while loop.t < until and reason is None:
+            begin, iterations = perf_counter(), min(self.chunk, until - loop.t)
+            if self.concavity is not None:
+                loop.mu = self.concavity.at(loop.t)
+                iterations = min(iterations, STAGE - loop.t % STAGE)
+            counts.value += iterations + loop.advance(iterations)
+            counts.grad += iterations
+            counts.prox += 2 * iterations
+            if iterations == self.chunk and perf_counter() - begin < CHUNK_SECONDS / 2:
+                self.chunk *= 2
+            self.now = loop.last()  # also for Ctrl-C
+            reason = None if watch is None else watch(self.now)
+        return reason
 
-    def states(self, engine: Engine, concavity: Concavity | None = None) -> Iterator[State]:
-        """Let the engine iterate from one look to the next; with a concavity, there is none before it has grown."""
-        self.engine, chunk = engine, 1
-        if concavity is not None:
-            self.next_look = max(self.next_look, concavity.iterations)
-        while True:
-            while engine.t < min(self.next_look, self.max_iter):
-                begin, tests = perf_counter(), engine.tests
-                iterations = min(chunk, self.next_look - engine.t, self.max_iter - engine.t)
-                if concavity is not None:
-                    engine.mu = concavity.at(engine.t)
-                    iterations = min(iterations, STAGE - engine.t % STAGE)
-                engine.advance(iterations)
-                end = perf_counter()
-                self.counts.value += iterations + engine.tests - tests
-                self.counts.grad += iterations
-                self.counts.prox += 2 * iterations
-                if iterations == chunk and end - begin < CHUNK_SECONDS / 2:
-                    chunk *= 2
-                if self.time_limit is not None and end - self.begin >= self.time_limit:
-                    break
-            yield engine.last()
+    def measure(self, made: Iterate, scales: Scales, marks: Marks) -> Checked:
+        bound, distance = self.loop.certify()
+        if self.loop.order == "hg":  # z has unit sums, and is to come to lie in the box
+            distance = norm(made.z - SPLITS[2][0].prox(made.z, 1.0))
+        return self.compared(made, self.graded(self.loop.value, bound, distance, self.kind), scales)
 
-    def _measure(self, state: State) -> Measured | None:
-        if self.engine is not None:
-            fun, (bound, distance) = self.engine.value, self.engine.certify()
-            if self.engine.order == "hg":  # z has unit sums, and is to come to lie in the box
-                distance = norm(state.z - SPLITS[2][0].prox(state.z, 1.0))
-        elif self.form is not None:
-            fun, bound = objective(self.form, state), certify(self.form, state, "bound").stationarity
-            distance = norm(state.z - self.form.h.prox(state.z, 1.0))
-        else:
-            return super()._measure(state)
-        if not (isfinite(bound) and isfinite(distance) and isfinite(fun)):
-            return None
-        errors = self.errors(Certificate(bound / SLACK, distance, "bound"), fun, state.z)
-        return Measured(state, fun, Certificate(bound, distance, "bound"), max(errors))
 
-    def measure_anew(self, state: State) -> Measured | None:
-        """Return the state with the gap of the original f, in float64 whatever the precision of the iteration is."""
-        return none_if_failed(self._measure_anew, state)
+class FrankWolfe(Relaxation):
+    """The baseline of the paper on f as it is, from a feasible point, with exact line search."""
 
-    def _measure_anew(self, state: State) -> Measured | None:
-        if self.exact is None:
-            return super()._measure(recompute(self.problem, state, "gap"))
-        wide = state._replace(z=state.z.astype(np.float64), x=state.x.astype(np.float64), f_z=None)
-        wide = recompute(self.exact, wide, "gap")
-        fun, certificate = objective(self.exact, wide), certify(self.exact, wide, "gap")
-        finite = isfinite(fun) and isfinite(certificate.stationarity) and isfinite(certificate.infeasibility)
-        return Measured(state, fun, certificate, max(self.errors(certificate, fun, wide.z))) if finite else None
+    def __init__(self, problem: Problem, z0: np.ndarray, original: Problem) -> None:
+        super().__init__(problem, "gap")
+        self.iterates, self.original, self.n = frank_wolfe(problem, z0), original, len(z0)
 
-    def finish(self, state: State, status: Status, guarantee: Callable[[int], Guarantee]) -> Result:
-        """Return the result; all that it may hand out has its gap."""
-        if status in (Status.INTERRUPTED, Status.NOT_FINITE) and self.best is not None:
-            self.best = self.measure_anew(self.best.state)
-        return super().finish(state, status, guarantee)
+    def step(self, valued: bool) -> Iterate:
+        return next(self.iterates)
+
+
+class PlainRelaxation(Relaxation, Splitting):
+    """Algorithm 1 on a form of f where there is no compiled loop: sparse matrices, theoretical steps."""
+
+    def __init__(self, form: Problem, x0: np.ndarray, rule: StepRule, original: Problem) -> None:
+        Splitting.__init__(self, form, x0, rule)
+        self.kind, self.final_kind, self.original, self.n = "bound", "gap", original, len(x0)
+
+
+def paper_errors(n: int, fun: float, stationarity: float, infeasibility: float) -> float:
+    """Return the larger of the two errors of [YMS21] section 5: |gap| / max(f, 1) and dist(X, H) / sqrt(n)."""
+    return max(abs(stationarity) / max(fun, 1.0), infeasibility / n**0.5)

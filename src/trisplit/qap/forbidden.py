@@ -192,7 +192,7 @@ def least_cost(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> float:
 def _multiple(instance: Instance, floor: Fraction) -> int:
     """Return an integer of at least `floor`.
 
-    A multiple of what divides all costs leaves the compiled exchanges as small numbers as they had.
+    A multiple of what divides all costs leaves the compiled swaps as small numbers as they had.
     """
     divisors = [abs(int(np.gcd.reduce(as_dense(M), axis=None))) for M in (instance.A, instance.B)]
     step = 2 * divisors[0] * divisors[1] or 1

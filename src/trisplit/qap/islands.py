@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trisplit.qap.episodes import Found, Outcome
 from trisplit.qap.instance import Instance
+from trisplit.qap.local_search import Found, Outcome
 from trisplit.qap.matrices import Matrix, as_dense
 from trisplit.qap.memetic import DEEP_WALKS, KICKS, LONG_WALKS, MemeticSearch, Population, Recipe
 

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trisplit.qap.exchange_form import ExchangeForm, exchange_form
 from trisplit.qap.instance import Instance, as_permutation
+from trisplit.qap.swap_form import SwapForm, swap_form
 from trisplit.qap.tabu import Rules, TabuSearch
 
 CHUNK_SECONDS = 0.01  # between two questions whether to stop
@@ -92,7 +92,7 @@ class MemeticSearch:
     recipe : Recipe
     rng : Generator
         Used by this search alone.
-    form : ExchangeForm, optional
+    form : SwapForm, optional
         That of the instance, if several searches share it.
 
     Examples
@@ -108,10 +108,10 @@ class MemeticSearch:
     """
 
     def __init__(
-        self, instance: Instance, recipe: Recipe, rng: np.random.Generator, form: ExchangeForm | None = None
+        self, instance: Instance, recipe: Recipe, rng: np.random.Generator, form: SwapForm | None = None
     ) -> None:
         self.instance, self.recipe, self.rng = instance, recipe, rng
-        self.search = TabuSearch(form or exchange_form(instance), recipe.rules)
+        self.search = TabuSearch(form or swap_form(instance), recipe.rules)
         self.members: list[Member] = []  # best first
         self.waiting: list[np.ndarray] = []  # starts to be improved before children are
         self.started: Member | None = None  # what the walk under way began with

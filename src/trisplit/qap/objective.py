@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from trisplit.arrays import Array
+from trisplit.arrays.batched import vdot
 from trisplit.qap.matrices import Matrix, as_csr, centred, is_sparse, is_symmetric
 from trisplit.qap.spectra import eigenvalue_range, operator_range, spectral_norm
 
@@ -98,7 +99,7 @@ class Objective:
 
     def _value(self, X: Array, AXB: Array) -> float:
         product = AXB if self.C is None else AXB + self.C
-        return float(np.vdot(product, X))
+        return float(vdot(product, X))
 
     def _grad(self, X: Array, AXB: Array) -> Array:
         A, B, symmetric = self.symmetric_parts
@@ -224,7 +225,7 @@ class Tangent:
         return _centred_right(_centred_left(self.A, X), self.B)
 
     def _value(self, X: Array, AXB: Array) -> float:
-        return self.constant + float(np.vdot(self.g0 + AXB, X))
+        return self.constant + float(vdot(self.g0 + AXB, X))
 
     def _grad(self, X: Array, AXB: Array) -> Array:
         if self.symmetric:

@@ -1,10 +1,10 @@
 """The members of a search and when each has its turn.
 
-1. Starts: relax, round, exchange pairs. The first answers, each with a certificate.
+1. Starts: relax, round, swap pairs. The first answers, each with a certificate.
 2. Islands: memetic searches by different recipes, in rounds of a fixed number of moves. After some rounds each island
    sends its best permutation to the next one. Now and then a permutation of theirs is kicked and improved on faces of
    the polytope, and what comes out joins its island; more often while that gives better permutations.
-3. A guest, if there is a GPU: see `gpu/guest.py`. Its best permutations join the islands in turn, and theirs its own.
+3. A GPU, if there is one: see `gpu/worker.py`. Its best permutations join the islands in turn, and theirs its own.
 4. Lower bounds: a cheap one after the first start; a strong one when the islands have not found anything better for
    long, or when most of the time is over.
 
@@ -22,20 +22,20 @@ from time import perf_counter
 import numpy as np
 
 from trisplit.kernels import tabu
-from trisplit.qap import durations
+from trisplit.qap import time_model
 from trisplit.qap.bounds import lower_bound
 from trisplit.qap.bounds.enumeration import ROWS, enumerate_all
 from trisplit.qap.bounds.integers import Integers
 from trisplit.qap.checkpoints import Keeper
-from trisplit.qap.crew import AnyOutcome, AnyTask, Crew
-from trisplit.qap.episodes import Outcome, Task, load_kernels
-from trisplit.qap.exchange_form import exchange_form
-from trisplit.qap.gpu.guest import Guest
+from trisplit.qap.gpu.worker import GpuWorker
+from trisplit.qap.incumbent import Incumbent, QAPStatus
 from trisplit.qap.instance import Instance
 from trisplit.qap.islands import Walk, Walked, roles, round_moves
+from trisplit.qap.local_search import Outcome, Task, load_kernels
 from trisplit.qap.memetic import Population, Recipe
-from trisplit.qap.record import QAPStatus, Record
-from trisplit.qap.search import Plan, derived
+from trisplit.qap.multistart import StartPlan, derived
+from trisplit.qap.swap_form import swap_form
+from trisplit.qap.task_pool import AnyOutcome, AnyTask, TaskPool
 
 FIRST_STARTS, START_SHARE = 10, 0.05  # of a search without end: at most so many starts, in this share of the time
 FIRST_SHARE = 0.3  # of the time, for one of them, which is cut short then
@@ -51,7 +51,7 @@ STAGNANT, PATIENCE = 30, 3.0
 MIN_SECONDS = 0.05  # for a bound
 SOON = 0.05  # seconds: a start that takes less is cut short rather than left out
 LOADING = 0.2  # seconds for code that was compiled before
-FLEET_ROUNDS = 10  # of the GPU, for each round of all islands
+TABU_ROUNDS = 10  # of the GPU, for each round of all islands
 
 
 def by_sums(instance: Instance) -> np.ndarray:
@@ -73,90 +73,90 @@ def by_sums(instance: Instance) -> np.ndarray:
 class Portfolio:
     """One search: its members, and what they have found."""
 
-    plan: Plan
-    record: Record
+    plan: StartPlan
+    incumbent: Incumbent
     polish: bool
     time_limit: float | None
     keeper: Keeper | None = None
-    guest: Guest | None = None
+    gpu: GpuWorker | None = None
 
     def __post_init__(self) -> None:
-        self.n = self.record.instance.n
+        self.n = self.incumbent.instance.n
         self.islands: list[Population] = []
         self.immigrants: list[list[np.ndarray]] = []
         self.rounds: list[int] = []  # of each island
         self.busy: set[int] = set()  # islands whose round is under way
         self.turns: list[float] = []  # that each island has had, in fractions of what it deserves
         self.gains: list[float] = []  # of each island, recent ones
-        self.roles = roles(self.record.instance)
+        self.roles = roles(self.incumbent.instance)
         self.gained = 0  # rounds until the best permutation was found
         self.next_faces = FACES
         self.kicked: dict[int, int] = {}  # the islands of kicks that are under way, by the numbers of their tasks
         self.loading: Thread | None = None  # the code for faces
         self.bounded = False  # whether the strong bound had its turn
-        self.next_welcome = 0  # the island that the next permutation of the guest joins
+        self.next_welcome = 0  # the island that the next permutation of the GPU joins
 
     @property
     def round(self) -> int:
         """How many rounds all islands have done."""
         return min(self.rounds, default=0)
 
-    def run(self, crew: Crew) -> None:
+    def run(self, pool: TaskPool) -> None:
         """Let all members have their turns, from where the search is."""
-        with nullcontext() if self.guest is None else self.guest.taking_part(self):
-            self.take_turns(crew)
-        unfinished = self.plan.starts is None or self.record.starts < self.plan.starts
-        if self.record.status is None and unfinished:  # even if the last part that there was time for ended early
-            self.record.status = QAPStatus.TIME_LIMIT
+        with nullcontext() if self.gpu is None else self.gpu.taking_part(self):
+            self.take_turns(pool)
+        unfinished = self.plan.starts is None or self.incumbent.starts < self.plan.starts
+        if self.incumbent.status is None and unfinished:  # even if the last part that there was time for ended early
+            self.incumbent.status = QAPStatus.TIME_LIMIT
 
-    def take_turns(self, crew: Crew) -> None:
+    def take_turns(self, pool: TaskPool) -> None:
         """Let the members have their turns until the search is over."""
         if not self.islands:
-            if self.guest is not None and self.guest.turns(1):
+            if self.gpu is not None and self.gpu.turns(1):
                 return
-            if crew.run(self.starts(), self.take, ordered=self.plan.starts is not None):
+            if pool.run(self.starts(), self.take, ordered=self.plan.starts is not None):
                 return
-        if self.record.best is None:
-            self.answer_soon(crew)
-        if not self.polish or self.record.late():
+        if self.incumbent.best is None:
+            self.answer_soon(pool)
+        if not self.polish or self.incumbent.late():
             return
         if self.n <= ROWS:
             self.enumerate()
             return
-        if not self.fits(durations.FORM + durations.FILL):
+        if not self.fits(time_model.FORM + time_model.FILL):
             return
         if not self.islands:
-            self.settle(crew)
+            self.settle(pool)
         if self.plan.starts is None:
-            crew.run(self.endless(crew.slots), self.take, ordered=False)
+            pool.run(self.endless(pool.slots), self.take, ordered=False)
             return
         self.keep()
-        while self.round < self.plan.starts and not self.record.late():
-            if crew.run(self.one_round(), self.take, ordered=True):
+        while self.round < self.plan.starts and not self.incumbent.late():
+            if pool.run(self.one_round(), self.take, ordered=True):
                 return
-            if self.guest is not None and self.guest.turns(FLEET_ROUNDS):
+            if self.gpu is not None and self.gpu.turns(TABU_ROUNDS):
                 return
             self.keep()
         if not self.bounded:
-            elapsed = perf_counter() - self.record.begin
+            elapsed = perf_counter() - self.incumbent.begin
             left = inf if self.time_limit is None else self.time_limit - elapsed
             self.bound(min(max(elapsed, MIN_SECONDS), left))
         self.keep(now=True)
 
     def fits(self, part: float) -> bool:
-        """Say whether there is time for a part of `durations`."""
-        return durations.fits(part, self.n, self.plan.deadline)
+        """Say whether there is time for a part of `time_model`."""
+        return time_model.fits(part, self.n, self.plan.deadline)
 
-    def answer_soon(self, crew: Crew) -> None:
+    def answer_soon(self, pool: TaskPool) -> None:
         """Find a first permutation where no start has ended in time, or none could."""
-        if durations.START * self.n**3 < SOON or self.fits(durations.START):
+        if time_model.START * self.n**3 < SOON or self.fits(time_model.START):
             task = next(self.plan.tasks(lambda: None))
             task = task._replace(faces=task.faces and not self.polish)
-            self.take(task, crew.run_here(task))
+            self.take(task, pool.run_here(task))
             return
-        found = self.record.offer(by_sums(self.record.instance), polish=self.polish)
-        self.record.keep(found)
-        self.record.add_row("sums", found.cost)
+        found = self.incumbent.offer(by_sums(self.incumbent.instance), polish=self.polish)
+        self.incumbent.keep(found)
+        self.incumbent.add_row("sums", found.cost)
 
     def end(self) -> None:
         """Write the last checkpoint, if one is wanted."""
@@ -172,24 +172,24 @@ class Portfolio:
 
     def found(self, outcome: Outcome) -> None:
         """Hear of a permutation before its task has ended, from any thread but by one at a time."""
-        if self.record.glimpse(outcome) and self.keeper is not None:
+        if self.incumbent.glimpse(outcome) and self.keeper is not None:
             self.keeper.write(self)
 
     def enumerate(self) -> None:
         """Look at all permutations."""
-        instance = self.record.instance
+        instance = self.incumbent.instance
         _, permutation = enumerate_all(Integers.of(instance))
-        if self.record.exact:
-            self.record.take_bound(lower_bound(instance, method="enumeration"))
-        self.record.add_row("enumeration", self.record.offer(permutation).cost)
+        if self.incumbent.exact:
+            self.incumbent.take_bound(lower_bound(instance, method="enumeration"))
+        self.incumbent.add_row("enumeration", self.incumbent.offer(permutation).cost)
 
     # Starts
 
     def starts(self) -> Iterator[Task]:
         """Yield the starts."""
-        best = lambda: None if self.record.best is None else self.record.best.permutation  # noqa: E731
-        for task in self.plan.tasks(best, first=self.record.starts + self.record.kicks):
-            if not self.fits(durations.START):
+        best = lambda: None if self.incumbent.best is None else self.incumbent.best.permutation  # noqa: E731
+        for task in self.plan.tasks(best, first=self.incumbent.starts + self.incumbent.kicks):
+            if not self.fits(time_model.START):
                 break
             if self.polish and self.plan.starts is None and self.enough(task.number):
                 break
@@ -199,28 +199,28 @@ class Portfolio:
 
     def enough(self, starts: int) -> bool:
         """Say whether a search without end goes on to its islands."""
-        elapsed = perf_counter() - self.record.begin
+        elapsed = perf_counter() - self.incumbent.begin
         late = self.time_limit is not None and elapsed >= START_SHARE * self.time_limit
         return starts >= FIRST_STARTS or (starts > 0 and late)
 
     def take(self, task: AnyTask, outcome: AnyOutcome) -> bool:
-        """Add what a task has found, and what the guest has, and say whether the search is over."""
+        """Add what a task has found, and what the GPU has, and say whether the search is over."""
         over = self.take_walk(task, outcome) if isinstance(task, Walk) else self.take_start(task, outcome)
-        return (self.guest is not None and self.guest.heard()) or over
+        return (self.gpu is not None and self.gpu.heard()) or over
 
     def take_start(self, task: Task, outcome: Outcome) -> bool:
         """Add what a start or a kick has found, and say whether the search is over."""
-        record, before = self.record, self.record.best
+        incumbent, before = self.incumbent, self.incumbent.best
         if outcome.rounded is not None:
             self.plan.rounded.append(outcome.rounded)
-        found = record.take_start(outcome, kicked=task.incumbent is not None, polish=self.polish)
-        over = record.status is not None
-        if record.starts == 1 and record.bound is None:
+        found = incumbent.take_start(outcome, kicked=task.permutation is not None, polish=self.polish)
+        over = incumbent.status is not None
+        if incumbent.starts == 1 and incumbent.bound is None:
             over = self.cheap_bound() or over
-        if not self.islands and not (self.plan.starts is not None and record.late()):  # else it may be cut short
+        if not self.islands and not (self.plan.starts is not None and incumbent.late()):  # else it may be cut short
             self.keep()
         if self.islands:  # it was a kick
-            if record.best is not before:
+            if incumbent.best is not before:
                 self.next_faces = self.gained = self.round
             self.immigrants[self.kicked.pop(task.number)].append(found.permutation)
         return over
@@ -231,11 +231,11 @@ class Portfolio:
         """Return the recipe of an island."""
         return self.roles[island % len(self.roles)][0]
 
-    def settle(self, crew: Crew) -> None:
+    def settle(self, pool: TaskPool) -> None:
         """Begin with islands, whose first permutations are those of the starts."""
-        tabu.engine(exchange_form(self.record.instance).kind)  # here, before several threads would all load it
-        count = len(self.roles) if self.plan.starts is not None else max(len(self.roles), crew.slots)
-        known = [member.permutation for member in self.record.pool]
+        tabu.engine(swap_form(self.incumbent.instance).kind)  # here, before several threads would all load it
+        count = len(self.roles) if self.plan.starts is not None else max(len(self.roles), pool.slots)
+        known = [member.permutation for member in self.incumbent.pool]
         for i in range(count):
             rng = np.random.default_rng(derived(self.plan.seed, ISLAND_KEY, i))
             waiting = tuple(known[i::count][: self.role(i).population])
@@ -252,7 +252,7 @@ class Portfolio:
     def endless(self, slots: int) -> Iterator[AnyTask | None]:
         """Yield tasks for islands that have nothing to do, None if all are busy, until the time is over."""
         number, long = 0, 1
-        while not self.record.late():
+        while not self.incumbent.late():
             for task in self.faces(number):
                 number += 1
                 yield task
@@ -281,7 +281,7 @@ class Portfolio:
         immigrants, self.immigrants[island] = tuple(self.immigrants[island]), []
         moves = int(scale * round_moves(self.n))
         number = island if number is None else number
-        goal, seconds = self.record.goal, self.plan.seconds()
+        goal, seconds = self.incumbent.goal, self.plan.seconds()
         return Walk(number, island, self.role(island), self.islands[island], immigrants, moves, goal, seconds)
 
     def faces(self, number: int) -> list[Task]:
@@ -312,26 +312,26 @@ class Portfolio:
 
     def take_walk(self, walk: Walk, walked: Walked) -> bool:
         """Add what a round of an island has found, and say whether the search is over."""
-        record, before, i = self.record, self.record.best, walk.island
+        incumbent, before, i = self.incumbent, self.incumbent.best, walk.island
         self.islands[i] = walked.population
         self.busy.discard(i)
         self.rounds[i] += 1
-        record.moves += walked.moves
-        gain = before is None or record.instance.cost(walked.permutation) < before.cost
-        found = record.offer(walked.permutation, polish=gain)  # exactly, where walks are not
+        incumbent.moves += walked.moves
+        gain = before is None or incumbent.instance.cost(walked.permutation) < before.cost
+        found = incumbent.offer(walked.permutation, polish=gain)  # exactly, where walks are not
         self.gains = [FORGET * past for past in self.gains]
         if gain:
             self.gained = self.round
             self.gains[i] += 1.0
-            if self.guest is not None:
-                self.guest.tell(found.permutation)
+            if self.gpu is not None:
+                self.gpu.tell(found.permutation)
         self.send(i)
         if self.plan.starts is None:
             self.keep()
-        return record.add_row(self.role(i).name, found.cost)
+        return incumbent.add_row(self.role(i).name, found.cost)
 
     def welcome(self, permutations: Sequence[np.ndarray]) -> None:
-        """Let permutations of the guest join the islands, in turn."""
+        """Let permutations of the GPU join the islands, in turn."""
         self.gained = self.round
         for permutation in permutations if self.islands else ():
             self.immigrants[self.next_welcome % len(self.islands)].append(permutation)
@@ -349,28 +349,28 @@ class Portfolio:
         """Add a cheap lower bound if there is time, and say whether the search is over."""
         if self.time_limit is not None and self.cheap() > CHEAP_SHARE * self.time_limit:
             return False
-        if not self.record.exact:
+        if not self.incumbent.exact:
             return False
-        return self.record.take_bound(lower_bound(self.record.instance, method="gilmore-lawler"))
+        return self.incumbent.take_bound(lower_bound(self.incumbent.instance, method="gilmore-lawler"))
 
     def cheap(self) -> float:
         """Return about how many seconds a cheap bound takes."""
-        instance = self.record.instance
+        instance = self.incumbent.instance
         whole = all(M.dtype.kind == "i" for M in (instance.A, instance.B, instance.C) if M is not None)
-        return (durations.CHEAP_BOUND if whole else durations.CHEAP_BOUND_DECIMALS) * self.n**3
+        return (time_model.CHEAP_BOUND if whole else time_model.CHEAP_BOUND_DECIMALS) * self.n**3
 
     def bound_seconds(self) -> float | None:
         """Return the time for a strong lower bound if it is to be computed now."""
         if self.bounded or self.time_limit is None:
             return None
-        left = self.time_limit - (perf_counter() - self.record.begin)
+        left = self.time_limit - (perf_counter() - self.incumbent.begin)
         waited = self.round - self.gained
-        if self.record.target is None and waited >= max(STAGNANT, PATIENCE * self.gained):
+        if self.incumbent.target is None and waited >= max(STAGNANT, PATIENCE * self.gained):
             return left / 2
         return BOUND_SHARE * self.time_limit if left <= 2 * BOUND_SHARE * self.time_limit else None
 
     def bound(self, seconds: float) -> bool:
         self.bounded = True
-        if seconds < max(MIN_SECONDS, self.cheap()) or not self.record.exact:
+        if seconds < max(MIN_SECONDS, self.cheap()) or not self.incumbent.exact:
             return False
-        return self.record.take_bound(lower_bound(self.record.instance, time_limit=seconds))
+        return self.incumbent.take_bound(lower_bound(self.incumbent.instance, time_limit=seconds))

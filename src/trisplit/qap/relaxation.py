@@ -5,22 +5,25 @@
 by three operator splitting (the polytope is the intersection of two simple sets, in two ways) or by Frank-Wolfe.
 """
 
+from functools import partial
 from time import perf_counter
 from typing import TypeAlias
 
 import numpy as np
 
-from trisplit.algorithms.frank_wolfe import frank_wolfe
-from trisplit.algorithms.tos import tos
-from trisplit.arrays import Array, all_finite, as_floating, as_host
+from trisplit.arrays import as_floating, as_host
+from trisplit.arrays.batched import all_finite
 from trisplit.errors import InputError
-from trisplit.problem import Problem
-from trisplit.qap.engine import SPLITS, Concave, Concavity, Engine, RelaxDriver
+from trisplit.options import Options, Rng, as_generator, check_options
+from trisplit.problems.oracles import Function
+from trisplit.problems.problem import Problem
+from trisplit.qap.concavity import Concave, Concavity
+from trisplit.qap.engine import SPLITS, Birkhoff, BirkhoffLoop, FrankWolfe, PlainRelaxation, paper_errors
 from trisplit.qap.instance import Instance, max_abs
 from trisplit.qap.objective import Objective
 from trisplit.result import Certificate, Guarantee, Result, Status, Trace
-from trisplit.solve import Rng, as_generator, check_options
-from trisplit.steps import Adaptive, Constant, StepRule, Theory, as_step
+from trisplit.run.run import Run
+from trisplit.steps import Adaptive, Constant, StepRule, as_step
 from trisplit.terms.joint import assignment
 from trisplit.theory import guarantees
 
@@ -36,7 +39,7 @@ def relax(
     B: np.ndarray | None = None,
     C: np.ndarray | None = None,
     *,
-    split: int = 2,
+    split: int = 1,
     order: str = "gh",
     method: str = "tos",
     x0: np.ndarray | None = None,
@@ -52,8 +55,8 @@ def relax(
     """Find a stationary point of the relaxed problem.
 
     Stops when the paper's two errors are at most `tol`: dist(X, H) / sqrt(n) and |gap| / max(f(X), 1), where the gap is
-    the largest <grad f(X), X - X'> over doubly stochastic X', an assignment problem. Above 500 rows the trace holds an
-    upper bound on the gap, which costs no assignment problem, until that comes near `tol`.
+    the largest <grad f(X), X - X'> over doubly stochastic X', an assignment problem. The trace holds an upper
+    bound on the gap instead, which costs no assignment problem; with Frank-Wolfe it holds the gap.
 
     Parameters
     ----------
@@ -98,8 +101,10 @@ def relax(
         raise InputError(f"`order` is unknown, got {order!r}; choose one of {', '.join(ORDERS)}")
     if method not in METHODS:
         raise InputError(f"`method` is unknown, got {method!r}; choose one of {', '.join(METHODS)}")
-    rule = as_step(step)
-    if method == "fw" and step != "auto":
+    max_iter = MAX_ITER if max_iter is None else max_iter
+    check_options(tol=tol, max_iter=max_iter, time_limit=time_limit)
+    rule = as_step(step, iterations=max_iter)
+    if method == "fw" and not (isinstance(step, str) and step == "auto"):
         raise InputError(f"`step` is for method='tos', got {step!r} with method='fw'; leave it out")
     if concavity is not None and (method != "tos" or order != "gh" or not isinstance(rule, Adaptive)):
         raise InputError("`concavity` is for method='tos', order='gh' and step='auto'; leave these as they are")
@@ -107,8 +112,6 @@ def relax(
         isinstance(concavity, bool) or not isinstance(concavity, int | np.integer) or concavity < 1
     ):
         raise InputError(f"`concavity` must be an integer >= 1, got {concavity!r}; try 200, or leave it out")
-    max_iter = MAX_ITER if max_iter is None else max_iter
-    check_options(tol=tol, max_iter=max_iter, time_limit=time_limit)
     precision = _precision(dtype)
     seed, generator = as_generator(rng)
     start = initial_point(instance.n, generator) if x0 is None else as_point(x0, instance.n)
@@ -120,32 +123,29 @@ def relax(
     growing = None if concavity is None or tangent is None else Concavity(tangent.curvature()[1], concavity)
     terms = SPLITS[split] if order == "gh" else SPLITS[split][::-1]
     problem = Problem(f if growing is None else Concave(f, growing.final), terms)
-    if isinstance(rule, Theory):
-        rule = rule.with_iterations(max_iter)
 
-    def guarantee(iterations: int) -> Guarantee:
-        if method == "fw":
-            return Guarantee(None, "Frank-Wolfe is not the method of [YMS21]")
-        return guarantees(problem, start, rule, relax=1.0, output="last", iterations=[iterations])[0]
-
-    driver = RelaxDriver(problem, paper_errors, tol, max_iter, time_limit, seed=seed, progress=progress, begin=begin)
+    original = problem  # in float64, where the certificate is computed
     if precision != np.float64:
         wide = _objective(instance, start.astype(np.float64))
-        driver.exact = Problem(wide if growing is None else Concave(wide, growing.final), terms)
-        driver.exact.f.counts = problem.counts
-    if method == "fw":
-        _require_feasible(start)
-        return driver.run(frank_wolfe(problem, start), guarantee)
+        wide = wide if growing is None else Concave(wide, growing.final)
+        original = Problem(Function(wide, counts=problem.counts), terms)
     # A step that adapts finds the small curvature of the tangent form; constant and theoretical ones are for f itself.
     form = f if tangent is None else tangent
-    compiled = order == "gh" or (split == 2 and isinstance(rule, Constant))
-    if compiled and isinstance(rule, Adaptive | Constant) and not f.is_sparse:
-        engine = Engine(form, split, rule, order)
-        engine.start(start)
-        return driver.run(driver.states(engine, growing), guarantee)
-    driver.form = Problem(form, problem.terms)
-    driver.form.f.counts = problem.counts
-    return driver.run(tos(driver.form, start, rule, value_at=driver.looks_at), guarantee)
+    compiled = (order == "gh" or (split == 2 and isinstance(rule, Constant))) and not f.is_sparse
+    if method == "fw":
+        _require_feasible(start)
+        engine = FrankWolfe(problem, start, original)
+    elif compiled and isinstance(rule, Adaptive | Constant):
+        loop = BirkhoffLoop(form, split, rule, order)
+        loop.start(start)
+        engine = Birkhoff(loop, original, growing)
+    else:
+        plain = Problem(Function(form, counts=original.counts), terms)
+        engine = PlainRelaxation(plain, start, rule, original)
+    covered = partial(guarantees, problem, start, rule, relax=1.0, output="last")
+    if method == "fw":
+        covered = lambda _: [Guarantee(None, "Frank-Wolfe is not the method of [YMS21]")]  # noqa: E731
+    return Run(engine, Options(tol, 0.0, max_iter, time_limit, begin, seed=seed, progress=progress)).run(covered)
 
 
 def certified(instance: Instance, X: np.ndarray, iterations: int, tol: float) -> Result:
@@ -153,8 +153,9 @@ def certified(instance: Instance, X: np.ndarray, iterations: int, tol: float) ->
     f = Objective(instance.A.astype(X.dtype), instance.B.astype(X.dtype), instance.C)
     fun, u = f.value_and_grad(X)
     off = float(np.linalg.norm(X - SPLITS[1][1].prox(X, 1.0)))
-    certificate = Certificate(float(np.vdot(u, X - assignment(u))), off, "gap")
-    good = max(paper_errors(certificate, fun, X)) <= tol
+    gap = float(np.vdot(u, X - assignment(u)))
+    certificate = Certificate(gap, off, "gap")
+    good = paper_errors(instance.n, fun, gap, off) <= tol
     return Result(
         x=X,
         fun=fun,
@@ -170,11 +171,6 @@ def certified(instance: Instance, X: np.ndarray, iterations: int, tol: float) ->
         elapsed=0.0,
         seed=None,
     )
-
-
-def paper_errors(certificate: Certificate, fun: float, X: Array) -> tuple[float, float]:
-    """Return the two errors of [YMS21] section 5: |gap| / max(f, 1) and dist(X, H) / sqrt(n)."""
-    return abs(certificate.stationarity) / max(fun, 1.0), certificate.infeasibility / X.shape[0] ** 0.5
 
 
 def initial_point(n: int, rng: np.random.Generator, scale: float | None = None) -> np.ndarray:

@@ -4,16 +4,17 @@ from time import perf_counter
 
 import numpy as np
 
-from trisplit.arrays import Array, all_finite, as_floating, to_numpy
+from trisplit.arrays import Array, as_floating, to_numpy
+from trisplit.arrays.batched import all_finite
 from trisplit.errors import InputError
-from trisplit.kernels import exchanges
-from trisplit.qap import durations
-from trisplit.qap.deltas import exact_descent
-from trisplit.qap.exchange_form import exchange_form
+from trisplit.kernels import swaps
+from trisplit.qap import time_model
 from trisplit.qap.instance import Instance, as_permutation
+from trisplit.qap.swap_delta import exact_descent
+from trisplit.qap.swap_form import swap_form
 from trisplit.terms.joint import assignment
 
-MOVES, WORK = 100, 10_000_000  # exchanges between two looks at the clock: at most, and n^2 times as many
+MOVES, WORK = 100, 10_000_000  # swaps between two looks at the clock: at most, and n^2 times as many
 
 
 def round_to_permutation(X: Array) -> np.ndarray:
@@ -32,7 +33,7 @@ def round_to_permutation(X: Array) -> np.ndarray:
 
 
 def swap_descent(instance: Instance, permutation: np.ndarray, *, deadline: float | None = None) -> np.ndarray:
-    """Exchange pairs of assignments, the best pair each time, until none lowers the cost.
+    """Swap pairs of assignments, the best pair each time, until none lowers the cost.
 
     Parameters
     ----------
@@ -44,8 +45,8 @@ def swap_descent(instance: Instance, permutation: np.ndarray, *, deadline: float
     Returns
     -------
     array of int
-        A permutation that no exchange of two entries improves, unless the deadline came first. That is exact for
-        integers of any size; other numbers may leave an exchange whose gain is within rounding.
+        A permutation that no swap of two entries improves, unless the deadline came first. That is exact for
+        integers of any size; other numbers may leave a swap whose gain is within rounding.
 
     Examples
     --------
@@ -56,19 +57,19 @@ def swap_descent(instance: Instance, permutation: np.ndarray, *, deadline: float
     True
     """
     p = as_permutation(permutation, instance.n)
-    if not durations.fits(durations.FORM + durations.FILL, instance.n, deadline):
+    if not time_model.fits(time_model.FORM + time_model.FILL, instance.n, deadline):
         return p
     p = _compiled_descent(instance, p, deadline)
     whole = all(M.dtype.kind == "i" for M in (instance.A, instance.B, instance.C) if M is not None)
-    if whole and exchange_form(instance).kind == "f8":
+    if whole and swap_form(instance).kind == "f8":
         return exact_descent(instance, p, deadline=deadline)
     return p
 
 
 def _compiled_descent(instance: Instance, p: np.ndarray, deadline: float | None) -> np.ndarray:
-    """Return where exchanges end that are made in the numbers of the exchange form: for floats, up to rounding."""
-    form = exchange_form(instance)
-    fill, descend = exchanges.engine(form.kind)
+    """Return where swaps end that are made in the numbers of the swap form: for floats, up to rounding."""
+    form = swap_form(instance)
+    fill, descend = swaps.engine(form.kind)
     problem, scratch, q = (form.L, form.R, form.S, form.T), form.scratch(), form.turned(p)
     cost, most = instance.cost(p), min(MOVES, WORK // form.n**2 + 1)
     fill(*problem, form.D, q, *scratch)

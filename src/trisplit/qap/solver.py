@@ -12,20 +12,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trisplit.errors import GPUWarning, InputError
-from trisplit.qap import durations
+from trisplit.options import Rng, as_generator, check_options
+from trisplit.qap import time_model
 from trisplit.qap.checkpoints import Keeper
-from trisplit.qap.code import load_code
 from trisplit.qap.constraints import Way, constrained
-from trisplit.qap.crew import Crew, check_workers
 from trisplit.qap.fixed import Fixed
-from trisplit.qap.gpu.card import Card, present
 from trisplit.qap.gpu.device import check_device, device_of
-from trisplit.qap.gpu.guest import Guest, outside
+from trisplit.qap.gpu.search import GpuSearch, present
+from trisplit.qap.gpu.worker import GpuWorker, outside
+from trisplit.qap.incumbent import Incumbent, QAPResult, QAPStatus, QAPTraceRow
+from trisplit.qap.multistart import StartPlan, derived
 from trisplit.qap.portfolio import Portfolio
-from trisplit.qap.record import QAPResult, QAPStatus, QAPTraceRow, Record
 from trisplit.qap.relaxation import Matrices, certified, check_size
-from trisplit.qap.search import Plan, derived
-from trisplit.solve import Rng, as_generator, check_callback, check_options
+from trisplit.qap.task_pool import TaskPool, check_workers
+from trisplit.qap.warmup import load_code
 
 DEFAULT_STARTS = 10
 MAX_ITERATIONS, ENDLESS_ITERATIONS, SMALL_ITERATIONS = 2000, 100, 50  # of a start
@@ -63,7 +63,7 @@ def solve(
     """Look for a permutation p with a small cost sum_ij A[i,j] B[p[i],p[j]] (+ sum_i C[i,p[i]]).
 
     Every start relaxes the problem to the Birkhoff polytope, goes to a certified stationary point by three operator
-    splitting from a random point, rounds it to the nearest permutation, and exchanges pairs until none helps. What the
+    splitting from a random point, rounds it to the nearest permutation, and swaps pairs until none helps. What the
     starts have found is the first population of memetic tabu searches, which tell each other of their best; now and
     then a permutation of theirs is improved by splittings on faces of the polytope. A lower bound says how far the
     answer can be from the optimum. `trace` tells who has contributed what.
@@ -78,7 +78,7 @@ def solve(
         10 if left out; each is followed by one round of all memetic searches later. If a time limit is given and this
         is left out, up to 10 starts in a twentieth of the time, then rounds without end.
     polish : bool
-        Whether to exchange pairs, and to go on to the memetic searches. Without, the starts go on to faces of the
+        Whether to swap pairs, and to go on to the memetic searches. Without, the starts go on to faces of the
         polytope; without end, only the best 15 % of them do, and about every fifth start is replaced by a kick: the
         best permutation, changed on a large face, is the next to be improved.
     time_limit : float, optional
@@ -129,9 +129,8 @@ def solve(
     True
     """
     begin = perf_counter()
-    check_options(tol=0.0, max_iter=1 if max_iter is None else max_iter, time_limit=time_limit)
+    check_options(tol=0.0, max_iter=1 if max_iter is None else max_iter, time_limit=time_limit, callback=callback)
     _check(starts, target, polish=polish, faces=faces)
-    check_callback(callback)
     check_workers(workers)
     check_device(device)
     device = (device_of(A, B, C) or device) if device == "cpu" else device
@@ -152,11 +151,11 @@ def solve(
     count = None if starts is None and time_limit is not None else int(starts or DEFAULT_STARTS)
     if device != "cpu" and count is not None and present(device):
         count = min(count, DEFAULT_STARTS)  # on the processor, and rounds of memetic searches
-    plan = _plan(generator, count, max_iter, point, deadline, n=instance.n, faces=bool(faces))
+    plan = _start_plan(generator, count, max_iter, point, deadline, n=instance.n, faces=bool(faces))
     # A linear term that was computed in floating point changes costs, and so bounds, by rounding.
     exact = instance is way.whole or instance.C is None or instance.C.dtype.kind == "i"
-    record = Record(instance, begin, deadline, target, callback, exact)
-    portfolio = Portfolio(plan, record, bool(polish), None if deadline is None else time_limit)
+    incumbent = Incumbent(instance, begin, deadline, target, callback, exact)
+    portfolio = Portfolio(plan, incumbent, bool(polish), None if deadline is None else time_limit)
     if checkpoint is not None:
         start = None if x0 is None else way.restrict(x0)
         problem = {"A, B, C": way.whole.sha256(), "fixed": way.expand.pairs, "forbidden": way.forbidden, "x0": start}
@@ -166,39 +165,39 @@ def solve(
     if device != "cpu":
         iterations = GPU_ITERATIONS if max_iter is None else max_iter
         key = int(derived(plan.seed, GPU_KEY).generate_state(1)[0])
-        card = Card(instance, device, key, iterations, polish=bool(polish), over=record.late)
-        portfolio.guest = Guest(card, None if starts is None else int(starts))
+        search = GpuSearch(instance, device, key, iterations, polish=bool(polish), over=incumbent.late)
+        portfolio.gpu = GpuWorker(search, None if starts is None else int(starts))
     try:
-        for permutation in known if record.best is None else ():
-            record.keep(record.offer(permutation, polish=bool(polish)))
-        record.status = record.reached()
-        if record.status is None:
+        for permutation in known if incumbent.best is None else ():
+            incumbent.keep(incumbent.offer(permutation, polish=bool(polish)))
+        incumbent.status = incumbent.reached()
+        if incumbent.status is None:
             hands = workers if workers is None or isinstance(workers, Executor) else int(workers)
-            with Crew(instance, hands, deadline, portfolio.found, faces=bool(faces and not polish)) as crew:
-                portfolio.run(crew)
+            with TaskPool(instance, hands, deadline, portfolio.found, faces=bool(faces and not polish)) as pool:
+                portfolio.run(pool)
     except KeyboardInterrupt:
-        record.status = QAPStatus.INTERRUPTED
-    status = record.end()
+        incumbent.status = QAPStatus.INTERRUPTED
+    status = incumbent.end()
     portfolio.end()
-    if record.best is None:
+    if incumbent.best is None:
         raise KeyboardInterrupt
-    at, permutation = record.point, way(record.best.permutation)
-    in_time = end is None or durations.fits(durations.CERTIFICATE, instance.n, end + SLACK)
+    at, permutation = incumbent.point, way(incumbent.best.permutation)
+    in_time = end is None or time_model.fits(time_model.CERTIFICATE, instance.n, end + SLACK)
     return QAPResult(
         permutation=permutation,
         cost=way.cost(permutation),
         best_known=instance.best_known,
-        bound=record.bound,
+        bound=incumbent.bound,
         status=status,
         relaxation=certified(instance, at.z, at.iterations, TOL) if at is not None and in_time else None,
-        trace=tuple(record.rows),
-        starts=record.starts + record.guest_starts,
-        restarts=record.restarts,
-        moves=record.moves,
-        duplicates=record.duplicates,
+        trace=tuple(incumbent.rows),
+        starts=incumbent.starts + incumbent.gpu_starts,
+        restarts=incumbent.restarts,
+        moves=incumbent.moves,
+        duplicates=incumbent.duplicates,
         seed=seed,
-        device="cpu" if portfolio.guest is None else portfolio.guest.card.name,
-        elapsed=record.seconds(),
+        device="cpu" if portfolio.gpu is None else portfolio.gpu.search.name,
+        elapsed=incumbent.seconds(),
     )
 
 
@@ -214,10 +213,10 @@ def _check(starts: object, target: object, **flags: object) -> None:
 
 
 def _deadline(n: int, end: float) -> float:
-    """Return when the search is to end: a table of exchanges that is begun is filled, and a last certificate comes."""
-    deadline = end - durations.FILL * n**3
-    if durations.fits(durations.START + durations.CERTIFICATE, n, deadline):
-        deadline -= durations.CERTIFICATE * n**3
+    """Return when the search is to end: a table of swaps that is begun is filled, and a last certificate comes."""
+    deadline = end - time_model.FILL * n**3
+    if time_model.fits(time_model.START + time_model.CERTIFICATE, n, deadline):
+        deadline -= time_model.CERTIFICATE * n**3
     return deadline
 
 
@@ -230,7 +229,7 @@ def _start(x0: np.ndarray | None, way: Way) -> tuple[np.ndarray | None, list[np.
     return (start, known) if start.ndim == 2 else (None, [start, *known])
 
 
-def _plan(
+def _start_plan(
     generator: np.random.Generator,
     starts: int | None,
     max_iter: int | None,
@@ -239,7 +238,7 @@ def _plan(
     *,
     n: int,
     faces: bool,
-) -> Plan:
+) -> StartPlan:
     """Return what the starts are to be."""
     seeds = generator.bit_generator.seed_seq
     if not hasattr(seeds, "spawn"):
@@ -247,4 +246,4 @@ def _plan(
     if max_iter is None:
         max_iter = MAX_ITERATIONS if starts is not None else ENDLESS_ITERATIONS if n > SMALL else SMALL_ITERATIONS
     root = seeds.spawn(1)[0]  # pyright: ignore[reportAttributeAccessIssue]
-    return Plan(root, starts, max_iter, TOL, faces, point, deadline)
+    return StartPlan(root, starts, max_iter, TOL, faces, point, deadline)

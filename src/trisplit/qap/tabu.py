@@ -5,8 +5,8 @@ from math import ceil
 
 import numpy as np
 
-from trisplit.kernels import exchanges, tabu, undisturbed
-from trisplit.qap.exchange_form import ExchangeForm, aligned
+from trisplit.kernels import swaps, tabu, undisturbed
+from trisplit.qap.swap_form import SwapForm, aligned
 
 ENDLESS = 2**62
 RESET = 2**30 - 1  # moves after which what is forbidden is forgotten: they are counted in int32
@@ -54,16 +54,16 @@ class TabuSearch:
 
     Parameters
     ----------
-    form : ExchangeForm
+    form : SwapForm
     rules : Rules, optional
 
     Examples
     --------
     >>> import numpy as np
     >>> from trisplit import qap
-    >>> from trisplit.qap.exchange_form import exchange_form
+    >>> from trisplit.qap.swap_form import swap_form
     >>> nug12 = qap.load("nug12")
-    >>> search = TabuSearch(exchange_form(nug12))
+    >>> search = TabuSearch(swap_form(nug12))
     >>> search.start(np.arange(12))
     >>> search.advance(5000, np.random.default_rng(0))
     5000
@@ -71,7 +71,7 @@ class TabuSearch:
     578
     """
 
-    def __init__(self, form: ExchangeForm, rules: Rules | None = None) -> None:
+    def __init__(self, form: SwapForm, rules: Rules | None = None) -> None:
         self.form = form
         self.rules = (rules or Rules()).numbers(form.n, exact=form.kind != "f8")
         self.rounds = (rules or Rules()).rounds
@@ -81,7 +81,7 @@ class TabuSearch:
         self.p, self.best_p, self.order = (np.arange(form.n) for _ in range(3))
         self.values = np.zeros(tabu.VALUES, form.value_kind)
         self.counts = np.zeros(tabu.COUNTS, np.int64)
-        self.fill, self.improve = exchanges.engine(form.kind)[0], tabu.engine(form.kind)
+        self.fill, self.improve = swaps.engine(form.kind)[0], tabu.engine(form.kind)
 
     def start(self, permutation: np.ndarray) -> None:
         """Start from a permutation of the instance."""

@@ -16,10 +16,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
-from trisplit.arrays import Array
+from trisplit.arrays import Array, Shape
 from trisplit.losses import Samples
-from trisplit.problem import Term
-from trisplit.terms.checks import Shape
+from trisplit.problems.problem import Term
 
 POWER_ITERATIONS = 20  # the norm of X is a unit, no bound: it need not be exact
 
@@ -107,6 +106,8 @@ class InUnits:
 
     With a = s / t, prox(x, gamma) replaces v by prox_g(a v, gamma / t^2) / a; the intercept is free.
     """
+
+    parts = ("term",)
 
     def __init__(self, term: Term, design: Design, s: float) -> None:
         self.term, self.d = term, len(design.means)

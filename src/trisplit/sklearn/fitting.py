@@ -10,11 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from trisplit.algorithms.state import State
-from trisplit.problem import Smooth, Term
+from trisplit.options import check_options
+from trisplit.problems.problem import Problem, Smooth, Term
+from trisplit.problems.product import Product
 from trisplit.result import Certificate
 from trisplit.sklearn.design import Design, InUnits
 from trisplit.solve import minimize
+from trisplit.splitting.tos import Iterate
 
 
 class Fit(NamedTuple):
@@ -38,27 +40,32 @@ def solve(
     *,
     tol: float,
     max_iter: int,
+    rtol: float = 0.0,
     quiet: bool = False,
 ) -> Fit:
     """Minimise f plus terms of the coefficients, and warn if `tol` is not reached, unless `quiet`.
 
+    In the units of a design sizes are known beforehand, so `tol` is absolute: relative to what a run has seen, a start
+    near the answer would ask for more than one from afar. `rtol` is relative, and comes on top.
+
     Several proximal maps agree up to `tol` only, so an entry that one of them has set to zero is zero: the answer is as
     sparse as each of the terms wants it.
     """
-    last: list[State] = []
+    check_options(tol=tol, max_iter=max_iter, time_limit=None)  # else it would be `atol` that is named
+    last: list[Iterate] = []
 
-    def keep(state: State) -> None:
-        last[:] = [state]
+    def keep(made: Iterate) -> None:
+        last[:] = [made]
 
     inner = [InUnits(term, design, s) for term in terms]
-    res = minimize(f, x0, inner, tol=tol, max_iter=max_iter, callback=keep, rng=0)
+    res = minimize(f, x0, inner, tol=rtol, atol=tol, max_iter=max_iter, callback=keep, rng=0)
     if not (res.success or quiet):
         stationarity = f"stationarity is {res.certificate.stationarity:.1e}, tol {tol:.1e}"
         warnings.warn(f"{res.message} ({stationarity})", ConvergenceWarning, stacklevel=3)
-    x, state = np.array(res.x), last[0]
-    if len(inner) > 1 and res.iteration == state.t:
-        reached = state.x[None] if len(inner) == 2 else state.z[1:]
-        x[np.any(reached == 0, axis=0)] = 0.0
+    x, made = np.array(res.x), last[0]
+    if len(inner) > 1 and res.iteration == made.t:
+        reached = [made.x] if len(inner) == 2 else Product(Problem(f, inner)).of_terms(made.z)
+        x[np.any([each == 0 for each in reached], axis=0)] = 0.0
     return Fit(x, res.x, int(res.nit), res.certificate)
 
 

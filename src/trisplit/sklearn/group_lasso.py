@@ -32,7 +32,7 @@ class OverlappingGroupLasso(RegressorMixin, LinearEstimator):
         Weight of the L1 norm, which selects features within groups.
     fit_intercept : bool
     tol : float
-        Stop when the certificate is at most that, for y with the root mean square 1 and X with the norm sqrt(n).
+        Relative, as in `trisplit.minimize`.
     max_iter : int
     warm_start : bool
         Start from the coefficients of the last fit.
@@ -43,7 +43,8 @@ class OverlappingGroupLasso(RegressorMixin, LinearEstimator):
     intercept_ : float
     n_iter_ : int
     certificate_ : Certificate
-        How far the coefficients can be from a minimiser, in the units in which `tol` is meant.
+        How far the coefficients can be from a minimiser,
+        for y with the root mean square 1 and X with the norm sqrt(n).
     n_features_in_ : int
     feature_names_in_ : array of str
         If X has names of columns.

@@ -36,7 +36,7 @@ class OverlappingGroupLogistic(ClassifierMixin, LinearEstimator):
         Weight of the L1 norm, which selects features within groups.
     fit_intercept : bool
     tol : float
-        Stop when the certificate is at most that, for X with the norm sqrt(n).
+        Relative, as in `trisplit.minimize`.
     max_iter : int
     warm_start : bool
         Start from the coefficients of the last fit.
@@ -49,7 +49,8 @@ class OverlappingGroupLogistic(ClassifierMixin, LinearEstimator):
     intercept_ : array
     n_iter_ : array of int
     certificate_ : list of Certificate
-        For each row of `coef_`, how far it can be from a minimiser, in the units in which `tol` is meant.
+        For each row of `coef_`, how far it can be from a minimiser,
+        for X with the norm sqrt(n).
     n_features_in_ : int
     feature_names_in_ : array of str
         If X has names of columns.

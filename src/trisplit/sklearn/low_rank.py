@@ -40,7 +40,7 @@ class SparseLowRank(RegressorMixin, LinearEstimator):
         Weight of the nuclear norm.
     fit_intercept : bool
     tol : float
-        Stop when the certificate is at most that, for Y with the root mean square 1 and X with the norm sqrt(n).
+        Relative, as in `trisplit.minimize`.
     max_iter : int
     warm_start : bool
         Start from the coefficients of the last fit.
@@ -54,7 +54,8 @@ class SparseLowRank(RegressorMixin, LinearEstimator):
         The number of singular values that the nuclear norm has left; of one target, 0 or 1.
     n_iter_ : int
     certificate_ : Certificate
-        How far the coefficients can be from a minimiser, in the units in which `tol` is meant.
+        How far the coefficients can be from a minimiser,
+        for Y with the root mean square 1 and X with the norm sqrt(n).
     n_features_in_ : int
     feature_names_in_ : array of str
         If X has names of columns.

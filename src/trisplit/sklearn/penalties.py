@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trisplit.errors import InputError
-from trisplit.problem import Term
+from trisplit.problems.problem import Term
 from trisplit.terms import L1, GroupL2, TreeGroupL2
 from trisplit.terms.checks import nonnegative_weight
 from trisplit.terms.structured.group_layout import as_groups, weight_of_groups

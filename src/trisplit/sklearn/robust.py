@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 
 from trisplit.errors import InputError
 from trisplit.losses import LinearModel, Loss, Samples, registry
-from trisplit.problem import Problem, Term
+from trisplit.problems.problem import Problem, Term
 from trisplit.sklearn.design import Design
 from trisplit.sklearn.fitting import Fit, LinearEstimator, solve
 from trisplit.terms import Zero
@@ -20,7 +20,7 @@ MakesLoss: TypeAlias = Callable[[Samples, np.ndarray], LinearModel]
 
 NORMAL = 0.6744897501960817  # the median of |r| for r of the standard normal distribution
 FLOOR = 1e-4  # the least scale, times the first: residuals that vanish leave none of their own
-LOOSE = 1e-3  # tolerance on the way to the last scale, in units of the scale
+LOOSE = 1e-3  # tolerance on the way to the last scale, relative and in units of the scale
 ROUNDS = 20  # of fits until the scale settles
 BELOW = 4.0  # how far under the scale of the best residuals the search for better ones goes
 
@@ -63,8 +63,7 @@ class RobustRegressor(RegressorMixin, LinearEstimator):
         left out as there are coefficients in use.
     fit_intercept : bool
     tol : float
-        Stop when the certificate is at most that, for y with the median absolute deviation 0.6745 and X with the norm
-        sqrt(n).
+        Relative, as in `trisplit.minimize`.
     max_iter : int
         Of each fit.
     warm_start : bool
@@ -81,7 +80,8 @@ class RobustRegressor(RegressorMixin, LinearEstimator):
     n_iter_ : int
         Of all fits.
     certificate_ : Certificate
-        How far the coefficients can be from stationary, in the units in which `tol` is meant.
+        How far the coefficients can be from stationary, for y with the median absolute deviation 0.6745 and X with the
+        norm sqrt(n).
     n_features_in_ : int
     feature_names_in_ : array of str
         If X has names of columns.
@@ -196,8 +196,8 @@ class Graduated:
     def at(self, sigma: float, x: np.ndarray, *, last: bool = False) -> tuple[LinearModel, Fit]:
         """Return the loss and the fit at a scale; only the last fit is asked for `tol`, and warns without it."""
         f = self.loss(self.design.samples, self.b / sigma)
-        tol = self.tol if last else max(LOOSE * sigma, self.tol)
-        options = {"tol": tol, "max_iter": self.max_iter, "quiet": not last}
+        tol, rtol = (self.tol, 0.0) if last else (max(LOOSE * sigma, self.tol), LOOSE)
+        options = {"tol": tol, "rtol": rtol, "max_iter": self.max_iter, "quiet": not last}
         found = solve(AtScale(f, sigma), x, self.terms, self.design, self.s, **options)
         self.n_iter += found.n_iter
         return f, found

@@ -22,68 +22,33 @@ Three mechanisms, none of which needs a constant from the user.
 
 Each reversal between growth and shrinkage makes further changes smaller, so gamma settles.
 
-The decisions are Python's, so numbers come to the host; a GPU is waited for four times in an iteration without
-backtracking. `tos` asks for f(z); `propose` for the lengths of the moves at once; `judge`, once for each trial, for
-||d||^2, ||grad f(z)||^2 and <grad f(z), d> at once, and for f(x); where it rests, for the first two alone. In
-Algorithm 2 the part of d that f sees is one more.
+Here inner products are taken where the arrays live; what follows from them is decided on the host, in `decisions.py`,
+for one problem or for each of a batch. A GPU is waited for four times in an iteration without backtracking: for f(z),
+for the moves, for ||d||^2, ||grad f(z)||^2 and <grad f(z), d> at once, and for f(x).
 """
 
-from dataclasses import dataclass, replace
-from math import inf, isfinite, sqrt
+from dataclasses import dataclass
+from math import prod, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from trisplit.arrays import Array, dots, eps, norm, norms, on_host
-from trisplit.steps.decisions import EARLY, SURGE, change, testable, verdict
+import numpy as np
+
+from trisplit.arrays import Array, StepSize, eps
+from trisplit.steps import decisions
+from trisplit.steps.base import Proposal
+from trisplit.steps.records import Record, Table
 
 if TYPE_CHECKING:
-    from trisplit.algorithms.product import ProductProblem
-    from trisplit.algorithms.state import State
-    from trisplit.problem import Function, Problem
-    from trisplit.steps.adaptive_batch import BatchAdaptive
+    from trisplit.problems.space import Space
+    from trisplit.splitting.tos import Iterate
 
 
 class Memory(NamedTuple):
-    """What the rule remembers from one iteration to the next: two arrays, and floats."""
+    """What the rule remembers of the last iteration: z, d = x - z, and the numbers of `decisions.FIRST`."""
 
-    z: Array | None  # of the iteration before
-    d: Array | None  # x - z of the iteration before: y has moved by `relax` times it
-    square: float  # ||d||^2
-    size: float  # at least ||z|| + ||y - z|| of the iteration before
-    eps: float  # of the arrays' dtype
-    passed: (
-        float  # 0 if the last curvature test was not passed or drowned in rounding, else the ratio of its sides, >= 1
-    )
-    growing: float  # 1 if the last change was growth
-    reversals: float
-    primal: float  # running means of the two moves
-    dual: float
-    best: float  # the smallest ||y+ - y|| since the last restart of the count
-    idle: float  # iterations since then
-    patience: float
-    cap: float
-    shrinks: (
-        float  # by the balance so far: each makes the next smaller, or gamma would fall to 0 where sets hardly meet
-    )
-    drift: float  # change of log(gamma) that is due but too small to be worth it
-    wait: float  # iterations until the moves are compared again; below 0 so many times in a row
-    span: float  # length of the last rest from testing the curvature
-    rest: float  # what is left of it
-    blind: float  # trials in a row at which f(x) was not finite
-    steep: float  # ||grad f(z)||^2 at the last test
-
-
-def probe_distance(tiny: float) -> float:
-    """Return how far from z the curvature is measured first, as a share of ||z||.
-
-    Far enough that the difference of two gradients is not made of rounding errors.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> [round(probe_distance(float(np.finfo(kind).eps)), 4) for kind in ("float64", "float32")]
-    [0.0001, 0.0035]
-    """
-    return max(1e-4, 10.0 * sqrt(tiny))
+    z: Array | None
+    d: Array | None
+    record: Record | Table
 
 
 @dataclass(frozen=True)
@@ -99,7 +64,7 @@ class Adaptive:
     patience : int
         Iterations without progress before the step is halved; doubles each time.
     relax : float
-        The relaxation of the iteration; `tos` fills it in.
+        The relaxation of the iteration; `as_step` fills it in.
 
     Examples
     --------
@@ -114,109 +79,74 @@ class Adaptive:
     dominance: float = 4.0
     patience: int = 100
     relax: float = 1.0
-    needs_d = True
 
-    def needs_value(self, memory: Memory) -> bool:
-        """Ask for f(z) where the curvature is to be tested."""
-        return memory[-3] == 0.0
+    def first_numbers(self, tiny: float) -> dict[str, float]:
+        """Return the numbers of the first record, for arrays of that machine epsilon."""
+        return {**decisions.FIRST, **vars(self), "eps": tiny}
 
-    def relaxed(self, relax: float) -> "Adaptive":
-        """Return the rule for a relaxed iteration."""
-        return replace(self, relax=relax)
+    def start(self, problem: "Space", y: Array) -> tuple[StepSize, Memory]:
+        """Return 1 / L with L measured between a point of dom g and one on its negative gradient.
 
-    def batched(self, batch_ndim: int) -> "BatchAdaptive":
-        """Return the rule that adapts a step for each problem of a batch."""
-        from trisplit.algorithms.forward import compiled_loops
-        from trisplit.kernels.measures import compiled_measures
-        from trisplit.steps.adaptive_batch import BatchAdaptive
-        from trisplit.steps.row_loops import compiled_rows
+        Where that is not known, the first step moves the point by its own size.
+        """
+        tiny, z = eps(y), problem.inside(y)
+        u = problem.grad(z)
+        size, slope = np.asarray(problem.norms(z, u))
+        sloped, ones = (slope > 0.0) & np.isfinite(slope), sqrt(prod(z.shape[problem.batch_ndim :]))
 
-        for loops in (compiled_rows, compiled_loops, compiled_measures):
-            loops()  # now, not in the midst of an iteration
-        return BatchAdaptive(self, batch_ndim)
+        def against(u: Array, move: np.ndarray) -> Array:
+            """Return a move of that length against the gradient, where that is 0 along ones."""
+            along = problem.as_steps((move / np.where(sloped, slope, 1.0)).tolist(), z)
+            flat = problem.as_steps(np.where(sloped, 0.0, move / ones).tolist(), z)
+            return flat - along * u
 
-    def start(self, problem: "Problem | ProductProblem", y: Array) -> tuple[float, Memory]:
-        """Return 1 / L with L measured between z_1 and a short gradient step from it."""
-        z = problem.counted[0].prox(y, 1.0)
-        gamma = self._first(problem, z, problem.f.grad(z))
-        return gamma, Memory(None, None, 0.0, *self.first_numbers(eps(y)))
+        far = max(1e-4, 10.0 * sqrt(tiny))  # shorter moves, next to ||z||, change the gradient by rounding alone
+        move = np.where(size > 0.0, far * size, 1.0)
+        with np.errstate(all="ignore"):
+            gamma = np.where((size > 0.0) & sloped, size / slope, 1.0)
+            L = problem.curvature(z, u, against(u, move))
+            if np.any(lost := (size == 0.0) & sloped & (L > 0.0)):  # the move of length 1 says what a short one is
+                move = np.where(lost, 0.01 * slope / L, move)
+                L = problem.curvature(z, u, against(u, move))
+            # Rounding in the gradient alone makes L move as large as eps slope.
+            gamma = np.where(np.isfinite(L) & (L * move > tiny * slope), 1.0 / L, gamma)
+        return self.begin(problem, y, np.where(np.isfinite(gamma) & (gamma > 0.0), gamma, 1.0).tolist())
 
-    def first_numbers(self, tiny: float) -> tuple[float, ...]:
-        """Return the numbers of the first memory, from `size` on."""
-        return inf, tiny, 0.0, 1.0, 0.0, 0.0, 0.0, inf, 0.0, float(self.patience), inf, 0.0, 0.0, -EARLY, *(0.0,) * 4
+    def begin(self, problem: "Space", y: Array, gamma: float | np.ndarray) -> tuple[StepSize, Memory]:
+        """Return a first step that is known, and a memory of nothing."""
+        r = problem.record(self.first_numbers(eps(y)), y)
+        r.gamma = gamma
+        return problem.as_steps(r.gamma, y), Memory(None, None, r)
 
-    @staticmethod
-    def _first(problem: "Problem | ProductProblem", z: Array, u: Array) -> float:
-        size, slope = norms(z, u)
-        size = max(size, 1.0)
-        if not isfinite(slope) or slope == 0.0:
-            return 1.0
-        tiny, far = eps(z), probe_distance(eps(z))
-        probe = problem.counted[0].prox(z - (far * size / slope) * u, far * size / slope)
-        moved = norm(probe - z)
-        L = norm(problem.f.grad(probe) - u) / moved if moved > 0 else 0.0
-        # Rounding in u alone makes L size as large as eps slope / far.
-        return 1.0 / L if isfinite(L) and L * size > tiny / far * slope else size / slope
+    def propose(self, problem: "Space", memory: Memory, z: Array, y: Array, gamma: StepSize) -> Proposal[Memory]:
+        r = memory.record.copy()  # an interrupt finds the old one
+        if memory.z is None or memory.d is None:
+            r.size = sum(problem.norms(z, y - z))
+            return gamma, True, Memory(None, None, r)
+        if r.count(decisions.compares_moves):
+            z_move = z - memory.z
+            r.z_square, r.z_along_d = problem.dots((z_move, z_move), (z_move, memory.d))
+        if r.count(decisions.add_moves):
+            r.size = sum(problem.norms(z, y - z))  # in a batch of all problems, which is as good a bound for the others
+        trial = problem.as_steps(r.gamma, y) if r.count(decisions.balance) else gamma
+        return trial, r.count(decisions.wants_test) > 0, Memory(memory.z, memory.d, r)
 
-    def propose(self, memory: Memory, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
-        z_old, d, square, size, tiny, *numbers = memory
-        if z_old is None or d is None:
-            return gamma, Memory(None, None, square, sum(norms(z, y - z)), tiny, *numbers)
-        move = self.relax * sqrt(square)
-        primal = dual = move  # at most
-        if numbers[-5] <= 0.0:  # no waiting
-            # y = z + w, so w moves by the difference of the moves of y, relax * d, and z. Its length from inner
-            # products saves passes over memory; what cancels is far smaller than `primal`, to which it is compared.
-            z_move = z - z_old
-            z_square, both = dots((z_move, z_move), (z_move, d))
-            primal, dual = sqrt(z_square), sqrt(max(z_square - 2.0 * self.relax * both + move * move, 0.0))
-        size += primal + dual
-        if not move > 10.0 * tiny * size:  # perhaps only because the bound is loose
-            size = sum(norms(z, y - z))
-        trial, numbers = change(primal, dual, move, self.change, self.dominance, gamma, size, tiny, *numbers)
-        return trial, Memory._make((z, d, square, *numbers))
-
-    def judge(self, memory: Memory, state: "State", f: "Function") -> tuple[float, Memory]:
-        gamma, u, d = state.gamma, state.u, state.d
-        (
-            _,
-            _,
-            _,
-            size,
-            tiny,
-            passed,
-            growing,
-            reversals,
-            primal,
-            dual,
-            best,
-            idle,
-            patience,
-            cap,
-            shrinks,
-            drift,
-            wait,
-            span,
-            rest,
-            blind,
-            steep,
-        ) = memory
-        # A GPU hands over all at once; on the host, and where it may rest, the last one waits until it is needed.
-        pairs = ((d, d), (u, u)) if rest > 0.0 or on_host(u) else ((d, d), (u, u), (u, d))
-        square, now, *slope = dots(*pairs)  # pyright: ignore[reportArgumentType]
-        if rest > 0.0 and not now > SURGE * steep:  # also where it is NaN, which no shorter step mends
-            return gamma, Memory._make((state.z, d, square, *memory[3:-3], rest - 1.0, blind, steep))
-        f_z = state.f_z if state.f_z is not None else f.value(state.z)
-        f_x, seen_square = f_z, square
-        if testable(gamma, square, f_z, tiny):
-            seen = f.seen_part(d)  # pyright: ignore[reportArgumentType]
-            seen_square = square if seen is d else norm(seen) ** 2
-            f_x = f.value(state.x)
-            (slope,) = slope or dots((u, d))  # pyright: ignore[reportArgumentType]
+    def judge(self, problem: "Space", memory: Memory, made: "Iterate", d: Array) -> tuple[StepSize, Memory]:
+        """Judge the step of each problem; the record, which `propose` made for this iteration, is changed."""
+        r, u = memory.record, made.u
+        memory = Memory(made.z, d, r)
+        if made.f_z is None:
+            r.square, r.slope_sq = problem.dots((d, d), (u, u))
         else:
-            slope = 0.0
-        ratio, passed, rest, blind = verdict(gamma, square, seen_square, slope, f_z, f_x, tiny, wait, span, blind)
-        if ratio != 1.0:
-            gamma, growing, reversals = gamma * ratio, 0.0, reversals + growing
-        moves = (primal, dual, best, idle, patience, cap, shrinks, drift, wait, rest, rest, blind, now)
-        return gamma, Memory._make((state.z, d, square, size, tiny, passed, growing, reversals, *moves))
+            r.square, r.slope_sq, r.slope = problem.dots((d, d), (u, u), (u, d))
+        if not r.count(decisions.needs_test):
+            return made.gamma, memory
+        r.f_z = problem.read(problem.value(made.z) if made.f_z is None else made.f_z)
+        if r.count(decisions.testable):
+            part = problem.smooth_part(d)
+            r.smooth_square = r.square if part is d else problem.norms(part)[0] ** 2
+            if made.f_z is None:
+                (r.slope,) = problem.dots((u, d))
+            r.f_x = problem.read(problem.value(made.x))
+        refused = r.count(decisions.refuse)
+        return problem.as_steps(r.gamma, d) if refused else made.gamma, memory

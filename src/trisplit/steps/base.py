@@ -1,21 +1,23 @@
 """What a step rule must offer."""
 
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from trisplit.arrays import Array
+from trisplit.arrays import Array, StepSize
 
 if TYPE_CHECKING:
-    from trisplit.algorithms.product import ProductProblem
-    from trisplit.algorithms.state import State
-    from trisplit.problem import Function, Problem
-
+    from trisplit.problems.space import Space
+    from trisplit.splitting.tos import Iterate
 
 Memory = TypeVar("Memory", bound=tuple)
+Proposal: TypeAlias = tuple[StepSize, bool, Memory]
 
 
 @runtime_checkable
 class StepRule(Protocol[Memory]):
-    """A rule for gamma; `memory` is all that it remembers, a tuple of numbers and arrays.
+    """A rule for gamma, a frozen object; `memory` is all that it remembers, a plain tuple of numbers and arrays.
+
+    It says "unchanged" and "accepted" by returning the gamma that it was given: a column, that very object.
 
     Examples
     --------
@@ -24,23 +26,17 @@ class StepRule(Protocol[Memory]):
     True
     """
 
-    @property
-    def needs_d(self) -> bool:
-        """Whether `state.d` must be known."""
-        ...
-
-    def needs_value(self, memory: Memory) -> bool:
-        """Say, after `propose`, whether `state.f_z` must be known in this iteration."""
-        ...
-
-    def start(self, problem: "Problem | ProductProblem", y: Array) -> tuple[float, Memory]:
+    def start(self, problem: "Space", y: Array) -> tuple[StepSize, Memory]:
         """Return the first gamma and the first memory."""
         ...
 
-    def propose(self, memory: Memory, z: Array, y: Array, gamma: float) -> tuple[float, Memory]:
-        """Return the gamma to try in this iteration, whose z is known, and the memory."""
+    def propose(self, problem: "Space", memory: Memory, z: Array, y: Array, gamma: StepSize) -> Proposal[Memory]:
+        """Return the gamma to try now that z is known, whether f(z) is wanted with the gradient, and the memory."""
         ...
 
-    def judge(self, memory: Memory, state: "State", f: "Function") -> tuple[float, Memory]:
-        """Return `state.gamma` to accept the trial state, or a shorter step to try, and the memory."""
-        ...
+    @property
+    def judge(self) -> "Callable[[Space, Memory, Iterate, Array], tuple[StepSize, Memory]] | None":
+        """A method that returns `made.gamma` to accept an iterate, or a shorter step to try, and the memory.
+
+        It is given the problem, the memory, the iterate and its x - z; None accepts every step.
+        """

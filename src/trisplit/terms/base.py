@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from trisplit.arrays import Array, as_host, device, eps, namespace
+from trisplit.arrays import Array, Shape, as_host, device, eps, namespace
 from trisplit.errors import InputError
 from trisplit.terms.arguments import of_floats, prox_of_floats
-from trisplit.terms.checks import Shape, whole
+from trisplit.terms.checks import whole
 from trisplit.terms.numbers import safe_norm
 
 if TYPE_CHECKING:

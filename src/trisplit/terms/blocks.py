@@ -18,10 +18,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from trisplit.arrays import Array, device, from_numpy, namespace, scalar, to_numpy, total
+from trisplit.arrays import Array, Shape, device, from_numpy, namespace, to_numpy
+from trisplit.arrays.batched import scalar, total
 from trisplit.errors import InputError
 from trisplit.terms.base import BaseTerm
-from trisplit.terms.checks import Shape
 
 
 def summed(method: Callable) -> Callable[..., float]:

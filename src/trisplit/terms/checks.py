@@ -2,14 +2,11 @@
 
 from math import isfinite
 from operator import index
-from typing import TypeAlias
 
 import numpy as np
 
-from trisplit.arrays import Array, as_host, constant_like
+from trisplit.arrays import Array, Shape, as_host, constant_like
 from trisplit.errors import InputError
-
-Shape: TypeAlias = tuple[int, ...]
 
 
 def nonnegative_weight(weight: float, name: str = "weight") -> float:
@@ -39,6 +36,8 @@ def nonnegative(value: object, name: str = "weight") -> float | Array:
 def whole(value: object, name: str, least: int = 1) -> int:
     """Return `value` as an int if it is a whole number of at least `least`."""
     try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
         number = index(value)  # pyright: ignore[reportArgumentType]
     except TypeError:
         raise InputError(f"`{name}` must be a whole number, got {_brief(value)}; for example {least}") from None

@@ -9,21 +9,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from math import inf, sqrt
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trisplit.arrays import Array, from_numpy, namespace, smaller, to_numpy
+from trisplit.arrays import Array, Shape, from_numpy, namespace, smaller, to_numpy
 from trisplit.errors import InputError
-from trisplit.terms.checks import Shape, like
+from trisplit.terms.checks import like
 from trisplit.terms.norms.l1 import L1, Zero
 from trisplit.terms.sets.box import Box, NonNegative
 from trisplit.terms.sets.simplex import Simplex
 from trisplit.terms.sets.sums import UnitSums
 
 if TYPE_CHECKING:
-    from trisplit.problem import Term
+    from trisplit.problems.problem import Term
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class JointOracle:
         u -> a number that is at least max <u, x> over dom g and dom h.
     fits : callable
         Whether the oracle is for arrays of that shape.
+    diameter : callable
+        A bound on the diameter of the intersection of dom g and dom h, for arrays of that shape.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class JointOracle:
     minimizer: Callable[[Array], Array]
     support: Callable[[Array], float]
     fits: Callable[[Shape], bool] = lambda shape: True
+    diameter: Callable[[Shape], float] = lambda shape: inf
 
 
 def assignment(u: Array) -> Array:
@@ -99,7 +103,8 @@ def _birkhoff(batch_ndim: int) -> JointOracle:
         # The row-stochastic and the column-stochastic matrices both contain the polytope: the smaller one counts.
         return smaller(rows.support(u), columns.support(u))
 
-    return JointOracle(assignment, support, fits=lambda shape: len(shape) == batch_ndim + 2 and shape[-1] == shape[-2])
+    square = lambda shape: len(shape) == batch_ndim + 2 and shape[-1] == shape[-2]  # noqa: E731
+    return JointOracle(assignment, support, square, lambda shape: sqrt(2 * shape[-1]))  # that of two permutations
 
 
 def _two_simplices(g: Simplex, h: Simplex) -> JointOracle | None:

@@ -8,7 +8,8 @@ from math import isfinite, prod
 
 import numpy as np
 
-from trisplit.arrays import MANY, SHORT, Array, namespace
+from trisplit.arrays import Array, namespace
+from trisplit.arrays.batched import MANY, SHORT, vdot
 
 # Sums of squares between these lost nothing, however many entries there are.
 SMALL, LARGE = {4: 1e-25, 8: 1e-250}, {4: 1e30, 8: 1e300}
@@ -54,7 +55,7 @@ def safe_norm(x: Array, batch_ndim: int = 0) -> float:
     """Return the Euclidean norm of all of `x` as a Python float; in a batch as an array, one for each problem."""
     xp = namespace(x)
     if not batch_ndim and type(x) is np.ndarray:
-        square = float(np.vdot(x, x)) if x.dtype.itemsize >= 8 else 0.0
+        square = float(vdot(x, x)) if x.dtype.itemsize >= 8 else 0.0
         if SMALL[8] < square and isfinite(square):
             return square**0.5
     if x.ndim == batch_ndim:

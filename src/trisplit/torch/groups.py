@@ -9,7 +9,7 @@ import torch  # pyright: ignore[reportMissingImports]
 
 from trisplit.arrays import Array, misfits
 from trisplit.errors import InputError
-from trisplit.problem import Problem, Term
+from trisplit.problems.problem import Problem, Term
 from trisplit.terms import Zero
 
 UNSUPPORTED = ("foreach", "fused", "capturable", "differentiable")

@@ -5,9 +5,7 @@ For every parameter of a network, f being the loss and g, h the terms of its gro
     z = prox_{gamma g}(y),  u = gradient at z,  x = prox_{gamma h}(2 z - y - gamma u),  y = y - z + x,
 
 where gamma is the learning rate. The parameter holds z while a network is evaluated, so its `.grad` is u. What is kept
-of y is s = (y - z) / gamma, a subgradient of g at z: then y = z + gamma s, and
-
-    x = prox_{gamma h}(z - gamma (s + u)),  y = x + gamma s.
+of y is s = (y - z) / gamma, a subgradient of g at z: then y = z + gamma s.
 
 When a scheduler changes gamma to gamma', z + gamma' s is z + (gamma' / gamma) (y - z), the rule of `ts.tos`.
 
@@ -20,13 +18,13 @@ from typing import cast
 import torch  # pyright: ignore[reportMissingImports]
 
 from trisplit.arrays import Array
-from trisplit.checkpoint import describe
 from trisplit.errors import InputError
-from trisplit.problem import Term, is_indicator
+from trisplit.problems.problem import Term, is_indicator
 from trisplit.result import Certificate
+from trisplit.run.checkpoint import describe
 from trisplit.terms import Zero
+from trisplit.torch.certificates import Look, domain, gradients, iteration_at, last_look, look, nearest, together
 from trisplit.torch.groups import as_momentum, as_pair, as_step, check_group
-from trisplit.torch.looks import Look, domain, gradients, last_look, look, nearest, together
 
 Parameters = Iterable[torch.Tensor] | Iterable[dict] | Iterable[tuple[str, torch.Tensor]]
 
@@ -142,10 +140,9 @@ class TOS(torch.optim.Optimizer):
         """Move one parameter from z to the next z."""
         state = self.state[p]
         z, s = p.detach(), 0.0 if isinstance(g, Zero) else state.get("subgradient", 0.0)
-        x = prox(h, z - gamma * (u + s), gamma)  # [YMS21] Alg. 1, line 3: 2 z - y - gamma u, with y = z + gamma s
-        y = x + gamma * s  # line 4: y - z + x
-        state["gamma"], state["move"] = gamma, torch.linalg.vector_norm(z - x)
-        self._put(p, y, g, gamma)  # line 2 of the next iteration
+        made = iteration_at(z, s, u, h, gamma)
+        state["gamma"], state["move"] = gamma, torch.linalg.vector_norm(made.d)  # pyright: ignore[reportArgumentType]
+        self._put(p, made.after.y, g, gamma)  # line 2 of the next iteration
 
     def _put(self, p: torch.Tensor, y: torch.Tensor, g: Term, gamma: float) -> None:
         """Let the parameter be z = prox_{gamma g}(y), and keep (y - z) / gamma."""

@@ -1,4 +1,4 @@
-"""What exchanges change, for many permutations at once, in torch: see `kernels/exchanges.py` for the form.
+"""What swaps change, for many permutations at once, in torch: see `kernels/swaps.py` for the form.
 
 Integers are exact modulo 2^32 or 2^64, as there: W by products in float64 where no sum can reach 2^53, else by one
 product of integers a row.
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch  # pyright: ignore[reportMissingImports]
 
-from trisplit.kernels.exchanges import NEVER
+from trisplit.kernels.swaps import NEVER
 
 if TYPE_CHECKING:
-    from trisplit.qap.exchange_form import ExchangeForm
+    from trisplit.qap.swap_form import SwapForm
 
 WHOLE = 16  # rows are as long as a multiple of so many numbers
 EXACT = 2**53
@@ -24,19 +24,19 @@ class Tables:
 
     Parameters
     ----------
-    form : ExchangeForm
+    form : SwapForm
     device : torch.device
 
     Examples
     --------
     >>> from trisplit import qap
-    >>> from trisplit.qap.exchange_form import exchange_form
-    >>> tables = Tables(exchange_form(qap.load("nug12")), torch.device("cpu"))
+    >>> from trisplit.qap.swap_form import swap_form
+    >>> tables = Tables(swap_form(qap.load("nug12")), torch.device("cpu"))
     >>> tables.changes(torch.arange(12)[None])[0, 0, :4]
     tensor([  0,  -6, -10,  26], dtype=torch.int32)
     """
 
-    def __init__(self, form: "ExchangeForm", device: torch.device) -> None:
+    def __init__(self, form: "SwapForm", device: torch.device) -> None:
         n = self.n = form.n
         width = self.width = -(-n // WHOLE) * WHOLE
         self.device = torch.device(device)

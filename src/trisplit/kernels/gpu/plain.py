@@ -2,8 +2,8 @@
 
 import torch  # pyright: ignore[reportMissingImports]
 
-from trisplit.kernels.exchanges import NEVER
 from trisplit.kernels.gpu.changes import Tables
+from trisplit.kernels.swaps import NEVER
 
 
 def scrambled(x: torch.Tensor) -> torch.Tensor:
@@ -50,7 +50,7 @@ def search(
     length : int
         Of a row of the rectangle of pairs, as the kernel counts.
     descent : bool
-        Whether only exchanges that lower g are made, and none is tabu.
+        Whether only swaps that lower g are made, and none is tabu.
 
     Returns
     -------

@@ -1,9 +1,9 @@
 """Tabu search from many permutations at once in Triton, one program for each: what `kernels/tabu.py` is on the CPU.
 
-The notation is that of `kernels/exchanges.py`. A program makes its moves from one permutation, which `changes.py`
+The notation is that of `kernels/swaps.py`. A program makes its moves from one permutation, which `changes.py`
 prepares, and keeps the best one of its way. It is made for few bytes a move:
 
-- Of the symmetric d, and of X, the move until which an exchange is tabu, only pairs u < v are kept, folded into a
+- Of the symmetric d, and of X, the move until which a swap is tabu, only pairs u < v are kept, folded into a
   rectangle of H = ceil(n/2) rows: place (i,j) is the pair (i,j) if j > i, and (n-1-i, n-1-j) if j < i. One pass over it
   updates d and finds the best pair that is allowed.
 - W changes by a_t c_t' a move. Up to K such pairs wait in A and C; rows and columns of W that are needed are taken from
@@ -22,7 +22,7 @@ has the same, and so makes the same moves.
 import triton  # pyright: ignore[reportMissingImports]
 import triton.language as tl  # pyright: ignore[reportMissingImports]
 
-from trisplit.kernels.exchanges import ALWAYS, NEVER
+from trisplit.kernels.swaps import ALWAYS, NEVER
 
 never, always = tl.constexpr(NEVER), tl.constexpr(ALWAYS)
 
@@ -126,7 +126,7 @@ def search(
     ROWS: tl.constexpr,  # of a tile of d
     PAIRS: tl.constexpr,
     K: tl.constexpr,
-    DESCENT: tl.constexpr,  # stop where no exchange helps
+    DESCENT: tl.constexpr,  # stop where no swap helps
 ):
     """Make so many moves; write the best permutation, how much lower its g is, and how many moves were made."""
     me = tl.program_id(0)
@@ -152,7 +152,7 @@ def search(
         unknown = tl.load(limits + 3).to(tl.int32) * 16
         i, u = tl.arange(0, NP) + unknown, tl.arange(0, ROWS) + unknown
         real, wide = i < n, i < width
-        # The exchange of r and s, which are both 0 if there is none: slopes first, of the permutation before it.
+        # The swap of r and s, which are both 0 if there is none: slopes first, of the permutation before it.
         p_r, p_s = tl.load(p + r), tl.load(p + s)
         q = tl.load(p + i, mask=real, other=0)
         a_now = A + pending * PAIRS * width

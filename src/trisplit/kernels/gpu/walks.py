@@ -9,7 +9,7 @@ from trisplit.kernels.gpu import plain, usable
 from trisplit.kernels.gpu.changes import Tables
 
 if TYPE_CHECKING:
-    from trisplit.qap.exchange_form import ExchangeForm
+    from trisplit.qap.swap_form import SwapForm
 
 TILE = 8192  # numbers of d that a program works on at once
 WARPS = {32: 1, 64: 4, 128: 8}  # groups of 32 threads for n up to this; beyond, 16
@@ -31,7 +31,7 @@ class Walks:
 
     Parameters
     ----------
-    form : ExchangeForm
+    form : SwapForm
     device : torch.device
     size : int
         The most permutations at once.
@@ -45,8 +45,8 @@ class Walks:
     Examples
     --------
     >>> from trisplit import qap
-    >>> from trisplit.qap.exchange_form import exchange_form
-    >>> form = exchange_form(qap.load("nug12"))
+    >>> from trisplit.qap.swap_form import swap_form
+    >>> form = swap_form(qap.load("nug12"))
     >>> walks = Walks(form, torch.device("cpu"), 1)
     >>> walked = walks.improve(torch.arange(12)[None], 20, seed=0)
     >>> nug12 = qap.load("nug12")
@@ -57,7 +57,7 @@ class Walks:
 
     def __init__(
         self,
-        form: "ExchangeForm",
+        form: "SwapForm",
         device: torch.device,
         size: int,
         *,
@@ -93,7 +93,7 @@ class Walks:
         self.gains, self.made = empty(dtype=tables.worth), empty(dtype=torch.int32)
 
     @staticmethod
-    def bytes_per_member(form: "ExchangeForm") -> int:
+    def bytes_per_member(form: "SwapForm") -> int:
         """Return how much memory one more permutation takes, what its preparation takes included."""
         n, item = form.n, form.D.itemsize
         return n * (n + 16) * (item + item // 2 + 2 + 4 + 8 * 4 + 3 * item)

@@ -15,13 +15,13 @@ from threadpoolctl import threadpool_limits
 from trisplit.errors import InputError
 from trisplit.matching.large import candidates
 from trisplit.matching.large.assignment import assign
-from trisplit.matching.large.channels import Channels, Layers, channels
+from trisplit.matching.large.layers import LayerPairs, Layers, layer_pairs
 from trisplit.matching.large.memory import KEPT, estimate, require_memory
 from trisplit.matching.large.pattern_tos import PatternProblem, pattern_tos
 from trisplit.matching.large.percolation import Percolation, percolate, witnesses
 from trisplit.matching.large.profiles import from_profiles
 from trisplit.matching.large.refine import complete, refine
-from trisplit.solve import Rng, as_generator
+from trisplit.options import Rng, as_generator
 
 POOR = 0.5  # share of edges with a counterpart below which a relaxation is tried
 
@@ -115,7 +115,7 @@ def match_large(
     require_memory(expected)
     if report is not None:
         report(expected.text)
-    graphs = channels(A, B, similarity)
+    graphs = layer_pairs(A, B, similarity)
     with threadpool_limits(1):  # the rounding of a dense product depends on the number of threads
         found = _grown(graphs, fixed, generator, max_iter, kept, report)
     rounds = found.rounds
@@ -133,7 +133,7 @@ def match_large(
 
 
 def _grown(
-    graphs: Channels, fixed: np.ndarray, rng: np.random.Generator, max_iter: int, kept: int, report: Report | None
+    graphs: LayerPairs, fixed: np.ndarray, rng: np.random.Generator, max_iter: int, kept: int, report: Report | None
 ) -> Percolation:
     """Percolate from seeds and from the best match by similarity; where there is neither, by surroundings."""
     start = fixed
@@ -146,7 +146,7 @@ def _grown(
 
 
 def _relaxed(
-    graphs: Channels,
+    graphs: LayerPairs,
     A: Layers,
     B: Layers,
     partner: np.ndarray,
@@ -181,7 +181,7 @@ def _relaxed(
     return Percolation(best, done.iterations + grown.rounds, grown.converged)
 
 
-def _agreement(graphs: Channels, partner: np.ndarray) -> float:
+def _agreement(graphs: LayerPairs, partner: np.ndarray) -> float:
     """Return <A, B matched> / (||A|| ||B matched||) over all edges of the smaller graph; 1 if there are no edges."""
     if graphs.n_A > graphs.n_B:
         graphs, partner = graphs.turned(), candidates.inverse(partner, graphs.n_B)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from trisplit.matching.large.channels import arrays
+from trisplit.matching.large.layers import arrays
 
 SHRINK = 5.0  # of eps from one round of scaling to the next
 PRECISE = 1e-7  # eps for weights that are no integers, times the largest weight

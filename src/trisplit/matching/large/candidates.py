@@ -20,14 +20,14 @@ theory, ICML.
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from trisplit.matching.large.channels import Channels, Layers, indexed
+from trisplit.matching.large.layers import LayerPairs, Layers, indexed
 from trisplit.matching.large.percolation import witnesses
 
 RANK, ETA = 200, 0.1  # eigenvectors, and eta in units of the deviation of the eigenvalues
 BLOCK = 2**22  # entries of the similarity that are held at a time
 
 
-def from_witnesses(graphs: Channels, partner: np.ndarray, fixed: np.ndarray, kept: int) -> csr_array:
+def from_witnesses(graphs: LayerPairs, partner: np.ndarray, fixed: np.ndarray, kept: int) -> csr_array:
     """Return the best pairs by witnesses of each vertex of either graph, the match itself and the seeds."""
     least = graphs.unit * (1 - 1e-9)
     W, _ = witnesses(graphs, partner, fixed=fixed, least=least, kept=kept)

@@ -1,6 +1,6 @@
 """Three operator splitting for graph matching with X kept on a sparse pattern of candidate pairs.
 
-    maximise  <sum over channels of A X B', X> / 2 + <S, X>   over X on the pattern,
+    maximise  <sum over pairs of layers of A X B', X> / 2 + <S, X>   over X on the pattern,
     g: rows in the simplex,    h: columns x >= 0 with sums at most 1,
 
 which is the relaxed problem with a column for each vertex of the larger graph. Where no match of all rows exists on the
@@ -19,7 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from trisplit.matching.large.channels import Channels, arrays
+from trisplit.matching.large.layers import LayerPairs, arrays
+from trisplit.problems.space import Space
+from trisplit.splitting.tos import tos_step
 
 POWER_STEPS = 20
 SAFETY = 1.02  # power iterations approach the curvature from below
@@ -33,26 +35,28 @@ class Relaxed(NamedTuple):
     residual: float
 
 
-class PatternProblem:
-    """Gradient and projections on the pattern; vectors hold one float32 for each of its pairs.
+class PatternProblem(Space):
+    """Gradient and projections on the pattern, as `tos_step` asks for them.
+
+    Vectors hold one float32 for each of its pairs.
 
     Parameters
     ----------
-    graphs : Channels
+    graphs : LayerPairs
     pattern : csr_array of shape (n_A, n_B)
         Its stored entries, in order, are the candidate pairs; n_A <= n_B.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from trisplit.matching.large.channels import channels
+    >>> from trisplit.matching.large.layers import layer_pairs
     >>> path = csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
-    >>> problem = PatternProblem(channels((path,), (path,)), csr_array(np.ones((2, 2))))
+    >>> problem = PatternProblem(layer_pairs((path,), (path,)), csr_array(np.ones((2, 2))))
     >>> problem.ascent(np.array([1, 0, 0, 1], dtype=np.float32))
     array([1., 0., 0., 1.], dtype=float32)
     """
 
-    def __init__(self, graphs: Channels, pattern: csr_array) -> None:
+    def __init__(self, graphs: LayerPairs, pattern: csr_array) -> None:
         self.graphs = graphs
         self.starts, self.columns, _ = arrays(pattern)
         self.shape, self.size = pattern.shape, pattern.nnz
@@ -85,7 +89,11 @@ class PatternProblem:
             v = (w / np.abs(w).max()).astype(np.float32)
         return SAFETY * value
 
-    def onto_rows(self, y: np.ndarray) -> np.ndarray:
+    def grad(self, z: np.ndarray) -> np.ndarray:
+        """Return the gradient of what is minimised."""
+        return -self.ascent(z)
+
+    def prox_g(self, y: np.ndarray, gamma: float) -> np.ndarray:
         """Project the rows onto the simplex; a row without pairs has nothing to project."""
         from trisplit.kernels.matching import project_groups
         from trisplit.kernels.simplex import SIMPLEX
@@ -94,13 +102,13 @@ class PatternProblem:
         project_groups(self.starts, self.entries, y, SIMPLEX, out)
         return out
 
-    def onto_columns(self, y: np.ndarray) -> np.ndarray:
+    def prox_h(self, v: np.ndarray, gamma: float) -> np.ndarray:
         """Project the columns onto {x >= 0, sum <= 1}."""
         from trisplit.kernels.matching import project_groups
         from trisplit.kernels.simplex import SOLID
 
-        out = np.empty_like(y)
-        project_groups(self.column_starts, self.column_entries, y, SOLID, out)
+        out = np.empty_like(v)
+        project_groups(self.column_starts, self.column_entries, v, SOLID, out)
         return out
 
 
@@ -118,19 +126,17 @@ def pattern_tos(
     Examples
     --------
     >>> import numpy as np
-    >>> from trisplit.matching.large.channels import channels
+    >>> from trisplit.matching.large.layers import layer_pairs
     >>> path = csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]]))
-    >>> problem = PatternProblem(channels((path,), (path,)), csr_array(np.eye(3) + np.eye(3)[::-1]))
+    >>> problem = PatternProblem(layer_pairs((path,), (path,)), csr_array(np.eye(3) + np.eye(3)[::-1]))
     >>> pattern_tos(problem, np.full(problem.size, 0.5, np.float32), 0.1).z.round(3)
     array([1., 0., 1., 0., 1.], dtype=float32)
     """
     y, gamma = y.astype(np.float32), float(gamma)
     size, before, t, residual = problem.shape[0] ** 0.5, None, 0, np.inf
-    z = problem.onto_rows(y)
+    z = problem.prox_g(y, gamma)
     for t in range(1, max_iter + 1):
-        z = problem.onto_rows(y)  # [YMS21] Alg. 1, line 2
-        x = problem.onto_columns(2 * z - y + gamma * problem.ascent(z))  # lines 3 and 4: f is minus what is maximised
-        y = y - z + x  # line 5
+        z, x, _, y = tos_step(problem, y, gamma)
         residual = float(np.linalg.norm(x - z)) / max(size, 1.0)
         if report is not None and t % 10 == 0:
             report(f"splitting: iteration {t}, distance of the two sets {residual:.1e}")

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from trisplit.matching.large.channels import Channels, arrays
+from trisplit.matching.large.layers import LayerPairs, arrays
 
 SHARE = 0.2  # how much an edge without counterpart counts against a pair
 KEPT = 24  # pairs of a vertex that take part in a round
@@ -43,7 +43,7 @@ class Percolation(NamedTuple):
 
 
 def witnesses(
-    graphs: Channels,
+    graphs: LayerPairs,
     partner: np.ndarray,
     *,
     fixed: np.ndarray,
@@ -55,7 +55,7 @@ def witnesses(
 
     Parameters
     ----------
-    graphs : Channels
+    graphs : LayerPairs
     partner : array of int
         The match from which witnesses are counted.
     fixed : array of int
@@ -95,7 +95,7 @@ def witnesses(
 
 
 def percolate(
-    graphs: Channels,
+    graphs: LayerPairs,
     fixed: np.ndarray,
     *,
     start: np.ndarray | None = None,
@@ -106,7 +106,7 @@ def percolate(
 
     Parameters
     ----------
-    graphs : Channels
+    graphs : LayerPairs
     fixed : array of int
         The seeds: the vertex of B for each vertex of A that is one, -1 elsewhere.
     start : array of int, optional
@@ -118,9 +118,9 @@ def percolate(
     Examples
     --------
     >>> import numpy as np
-    >>> from trisplit.matching.large.channels import channels
+    >>> from trisplit.matching.large.layers import layer_pairs
     >>> ring = csr_array(np.roll(np.eye(6), 1, axis=1) + np.roll(np.eye(6), -1, axis=1))
-    >>> percolate(channels((ring,), (ring,)), np.array([0, 1, -1, -1, -1, -1])).partner
+    >>> percolate(layer_pairs((ring,), (ring,)), np.array([0, 1, -1, -1, -1, -1])).partner
     array([0, 1, 2, 3, 4, 5])
     """
     partner = fixed.copy() if start is None else start.copy()
@@ -138,7 +138,7 @@ def percolate(
     return Percolation(partner, max_iter, False)
 
 
-def _round(graphs: Channels, partner: np.ndarray, fixed: np.ndarray, needed: int) -> np.ndarray:
+def _round(graphs: LayerPairs, partner: np.ndarray, fixed: np.ndarray, needed: int) -> np.ndarray:
     from trisplit.kernels.matching import take_greedily
 
     least = graphs.unit * (1 - 1e-9)
@@ -152,7 +152,7 @@ def _round(graphs: Channels, partner: np.ndarray, fixed: np.ndarray, needed: int
     return to
 
 
-def _norms(graphs: Channels, partner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _norms(graphs: LayerPairs, partner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return ||A[i, M]||^2 and ||B[l, p(M)]||^2, both in the scale of products of A and B."""
     matched, C = partner >= 0, len(graphs.pairs)
     in_B = np.zeros(graphs.n_B, bool)

@@ -12,21 +12,21 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trisplit.matching.large.candidates import best_products, join
-from trisplit.matching.large.channels import Channels
+from trisplit.matching.large.layers import LayerPairs
 
 DEPTH, WIDTH = 5, 64
 WEAKEST = 1e-2  # variance of a direction that is kept, times the largest one
 
 
-def from_profiles(graphs: Channels, fixed: np.ndarray, kept: int, rng: np.random.Generator) -> csr_array:
+def from_profiles(graphs: LayerPairs, fixed: np.ndarray, kept: int, rng: np.random.Generator) -> csr_array:
     """Return the pairs whose surroundings are most alike, of each vertex of either graph, and the seeds.
 
     Examples
     --------
-    >>> from trisplit.matching.large.channels import channels
+    >>> from trisplit.matching.large.layers import layer_pairs
     >>> path = csr_array(np.diag([1.0, 2.0, 3.0], 1) + np.diag([1.0, 2.0, 3.0], -1))
     >>> none = np.full(4, -1)
-    >>> from_profiles(channels((path,), (path,)), none, 1, np.random.default_rng(0)).indices
+    >>> from_profiles(layer_pairs((path,), (path,)), none, 1, np.random.default_rng(0)).indices
     array([0, 1, 2, 3], dtype=int32)
     """
     if graphs.n_A == 0 or graphs.n_B == 0:
@@ -36,7 +36,7 @@ def from_profiles(graphs: Channels, fixed: np.ndarray, kept: int, rng: np.random
     return join(best_products(left, right, kept), csr_array(best_products(right, left, kept).T), fixed=fixed)
 
 
-def _profiles(graphs: Channels, rng: np.random.Generator) -> np.ndarray:
+def _profiles(graphs: LayerPairs, rng: np.random.Generator) -> np.ndarray:
     """Return unit vectors of features, of the vertices of A and then of those of B."""
 
     def summed(h: np.ndarray) -> np.ndarray:

@@ -11,12 +11,12 @@ from scipy.sparse import csr_array
 
 from trisplit.matching.large.assignment import assign
 from trisplit.matching.large.candidates import inverse
-from trisplit.matching.large.channels import Channels
+from trisplit.matching.large.layers import LayerPairs
 from trisplit.matching.large.percolation import Percolation, witnesses
 
 
 def refine(
-    graphs: Channels,
+    graphs: LayerPairs,
     partner: np.ndarray,
     fixed: np.ndarray,
     *,
@@ -29,9 +29,9 @@ def refine(
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> from trisplit.matching.large.channels import channels
+    >>> from trisplit.matching.large.layers import layer_pairs
     >>> ring = csr_array(np.roll(np.eye(6), 1, axis=1) + np.roll(np.eye(6), -1, axis=1))
-    >>> graphs = channels((ring,), (ring,))
+    >>> graphs = layer_pairs((ring,), (ring,))
     >>> refine(graphs, np.array([0, 1, 2, 3, -1, -1]), np.full(6, -1)).partner
     array([0, 1, 2, 3, 4, 5])
     """
@@ -49,16 +49,16 @@ def refine(
     return Percolation(partner, max_iter, False)
 
 
-def complete(graphs: Channels, partner: np.ndarray) -> np.ndarray:
+def complete(graphs: LayerPairs, partner: np.ndarray) -> np.ndarray:
     """Match what is left of the smaller graph with what is left of the other one, by descending degree.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> from trisplit.matching.large.channels import channels
+    >>> from trisplit.matching.large.layers import layer_pairs
     >>> none = csr_array((3, 3))
-    >>> complete(channels((none,), (none,)), np.array([-1, 0, -1]))
+    >>> complete(layer_pairs((none,), (none,)), np.array([-1, 0, -1]))
     array([1, 0, 2])
     """
     partner, owner = partner.copy(), inverse(partner, graphs.n_B)

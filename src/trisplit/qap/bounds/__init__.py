@@ -13,13 +13,13 @@ from time import perf_counter
 import numpy as np
 
 from trisplit.errors import InputError
+from trisplit.options import check_options
 from trisplit.qap.bounds.dnn import dnn
 from trisplit.qap.bounds.enumeration import ROWS, enumeration
 from trisplit.qap.bounds.gilmore_lawler import Bounded, gilmore_lawler
 from trisplit.qap.bounds.integers import Integers
 from trisplit.qap.bounds.spectral import convex, projection
 from trisplit.qap.relaxation import Matrices, as_instance
-from trisplit.solve import check_options
 
 __all__ = ["LowerBound", "lower_bound", "methods"]
 

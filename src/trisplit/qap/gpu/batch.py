@@ -9,10 +9,10 @@ import numpy as np
 
 from trisplit.errors import InputError
 from trisplit.kernels.gpu import usable
-from trisplit.qap.engine import POWER, Concavity
+from trisplit.qap.concavity import POWER, Concavity
 from trisplit.qap.gpu.device import as_device, current, on_chip
-from trisplit.qap.gpu.forms import Scaled
-from trisplit.qap.gpu.loops import Loop, Plain, Resident, Streamed, unit_sums
+from trisplit.qap.gpu.iterations import Loop, Plain, Resident, Streamed, unit_sums
+from trisplit.qap.gpu.matrices import Scaled
 from trisplit.qap.gpu.rounding import permutations
 from trisplit.qap.objective import Tangent
 
@@ -59,7 +59,7 @@ class Batch:
     concavity : Concavity, optional
         How the form becomes concave, so that nearly all starts end at a permutation.
     loop : type, optional
-        One of `trisplit.qap.gpu.loops`, to compare; by default the one that suits the problem and the device.
+        One of `trisplit.qap.gpu.iterations`, to compare; by default the one that suits the problem and the device.
 
     Examples
     --------

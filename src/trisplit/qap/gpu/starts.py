@@ -116,11 +116,11 @@ class Starts:
             done += batch.starts
         return Rounded(np.array([p for _, p in best]), z, reached, done)
 
-    def rehearse(self) -> None:
+    def warm_up(self) -> None:
         """Call the kernels that `run` calls, with as many starts, for a few iterations; round only one of them."""
-        self.with_room(self._rehearse)
+        self.with_room(self._warm_up)
 
-    def _rehearse(self) -> None:
+    def _warm_up(self) -> None:
         batch = self._batch(self.at_once)
         batch.begin(0)
         batch.advance(self._chunk(batch))

@@ -11,11 +11,10 @@ from math import inf, log, pi, sqrt
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, namespace
+from trisplit.arrays import Array, Shape, eps, namespace
 from trisplit.terms.barriers.equations import full
 from trisplit.terms.base import ClosedSet, ConvexFunction
 from trisplit.terms.blocks import Entries, mapped, summed
-from trisplit.terms.checks import Shape
 from trisplit.terms.roots import increasing_root
 from trisplit.terms.sets.box import Box, Free
 

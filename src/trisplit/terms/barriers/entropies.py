@@ -5,11 +5,11 @@ from math import inf, log
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace
+from trisplit.arrays import Array, Shape, namespace
 from trisplit.terms.barriers.equations import STEPS, entropy_root, full, positive_numbers, tiny
 from trisplit.terms.base import ConvexFunction
 from trisplit.terms.blocks import Entries, mapped, nan_kept, summed
-from trisplit.terms.checks import Shape, like
+from trisplit.terms.checks import like
 from trisplit.terms.roots import increasing_root
 from trisplit.terms.sets.box import Box
 

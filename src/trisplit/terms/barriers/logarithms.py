@@ -5,7 +5,7 @@ from math import inf
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, namespace
+from trisplit.arrays import Array, Shape, eps, namespace
 from trisplit.errors import InputError
 from trisplit.terms.barriers.equations import (
     barrier_root,
@@ -17,7 +17,7 @@ from trisplit.terms.barriers.equations import (
 )
 from trisplit.terms.base import ConvexFunction
 from trisplit.terms.blocks import Entries, mapped, nan_kept, summed
-from trisplit.terms.checks import Shape, like, nonnegative, parameter
+from trisplit.terms.checks import like, nonnegative, parameter
 from trisplit.terms.sets.box import Box
 
 __all__ = ["BoxLogBarrier", "LogBarrier", "LogInverse", "LogPower"]

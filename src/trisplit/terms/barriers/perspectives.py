@@ -11,10 +11,10 @@ statistics, Journal of Mathematical Analysis and Applications 457.
 from dataclasses import dataclass
 from math import inf
 
-from trisplit.arrays import Array, eps, namespace
+from trisplit.arrays import Array, Shape, eps, namespace
 from trisplit.terms.base import ClosedSet, ConvexFunction, ConvexSet
 from trisplit.terms.blocks import mapped, summed
-from trisplit.terms.checks import Shape, axis_or_none, positive
+from trisplit.terms.checks import axis_or_none, positive
 from trisplit.terms.numbers import row_norms
 from trisplit.terms.roots import increasing_root
 from trisplit.terms.sets.cones import LinesOf

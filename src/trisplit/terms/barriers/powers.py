@@ -5,12 +5,12 @@ from math import inf
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace
+from trisplit.arrays import Array, Shape, namespace
 from trisplit.errors import InputError
 from trisplit.terms.barriers.equations import full, positive_numbers, power_root, safe_log
 from trisplit.terms.barriers.logarithms import OfPositive
 from trisplit.terms.blocks import mapped, nan_kept, summed
-from trisplit.terms.checks import Shape, like, parameter
+from trisplit.terms.checks import like, parameter
 
 __all__ = ["Inverse", "NegativeRoot"]
 

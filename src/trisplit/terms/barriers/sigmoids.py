@@ -6,13 +6,12 @@ As in `activations`, the proximal map with gamma = 1 is the activation.
 from dataclasses import dataclass
 from math import inf, log
 
-from trisplit.arrays import Array, namespace
+from trisplit.arrays import Array, Shape, namespace
 from trisplit.terms.barriers.activations import Activation, cubic
 from trisplit.terms.barriers.entropies import x_log_x
 from trisplit.terms.barriers.equations import full
 from trisplit.terms.base import ConvexFunction
 from trisplit.terms.blocks import Entries, mapped, summed
-from trisplit.terms.checks import Shape
 from trisplit.terms.sets.box import Box
 
 __all__ = ["SigmoidActivation", "SmoothedFermiDirac", "TanhActivation"]

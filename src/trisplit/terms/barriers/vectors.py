@@ -5,12 +5,12 @@ from math import inf, log
 
 import numpy as np
 
-from trisplit.arrays import Array, constant_like, eps, namespace
+from trisplit.arrays import Array, Shape, constant_like, eps, namespace
 from trisplit.errors import InputError
 from trisplit.terms.barriers.equations import barrier_root, full, safe_log, two_barriers_gap
 from trisplit.terms.base import ConvexFunction, ConvexSet
 from trisplit.terms.blocks import Lines, mapped, summed
-from trisplit.terms.checks import Shape, axis_or_none, like, parameter, positive
+from trisplit.terms.checks import axis_or_none, like, parameter, positive
 from trisplit.terms.numbers import row_norms
 from trisplit.terms.sets.balls import L2Ball
 

@@ -11,12 +11,13 @@ from math import inf, prod
 
 import numpy as np
 
-from trisplit.arrays import Array, column, eps, namespace, per_problem, scalar, smaller
+from trisplit.arrays import Array, Shape, eps, namespace, smaller
+from trisplit.arrays.batched import column, per_problem, scalar
 from trisplit.errors import InputError
 from trisplit.terms.base import BaseTerm, ConvexSet, zero_where
 from trisplit.terms.blocks import on_the_host
 from trisplit.terms.calculus.wrapping import given, need_term
-from trisplit.terms.checks import Shape, whole
+from trisplit.terms.checks import whole
 from trisplit.terms.numbers import safe_norm
 from trisplit.terms.sets.box import Box
 

@@ -10,7 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from trisplit.arrays import Array, constant_like, eps, inner, namespace
+from trisplit.arrays import Array, Shape, constant_like, eps, namespace
+from trisplit.arrays.batched import inner
 from trisplit.errors import InputError
 from trisplit.terms.base import BaseTerm, ConvexFunction, zero_where
 from trisplit.terms.blocks import on_the_host
@@ -23,7 +24,7 @@ from trisplit.terms.calculus.wrapping import (
     part_has,
     step_for,
 )
-from trisplit.terms.checks import Shape, parameter
+from trisplit.terms.checks import parameter
 
 __all__ = ["ComposeOrthogonal", "ComposeTightFrame", "Quadratic"]
 

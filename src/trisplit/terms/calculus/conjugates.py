@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, inner, namespace, norm, scalar
+from trisplit.arrays import Array, Shape, namespace
+from trisplit.arrays.batched import inner, norm, scalar
 from trisplit.errors import InputError
 from trisplit.terms.base import BaseTerm, ClosedSet, ConvexFunction
 from trisplit.terms.calculus.wrapping import (
@@ -19,7 +20,7 @@ from trisplit.terms.calculus.wrapping import (
     need_term,
     part_has,
 )
-from trisplit.terms.checks import Shape, fit, like, parameter, positive
+from trisplit.terms.checks import fit, like, parameter, positive
 from trisplit.terms.norms.l1 import L1
 from trisplit.terms.sets.box import Box, Free
 

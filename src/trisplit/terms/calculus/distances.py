@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from trisplit.arrays import Array, column, inner, namespace, scalar
+from trisplit.arrays import Array, Shape, namespace
+from trisplit.arrays.batched import column, inner, scalar
 from trisplit.terms.base import BaseTerm, ConvexFunction, zero_where
 from trisplit.terms.calculus.wrapping import conjugate_value, given, has_conjugate_value, need_term
-from trisplit.terms.checks import Shape, nonnegative_weight, positive
+from trisplit.terms.checks import nonnegative_weight, positive
 from trisplit.terms.numbers import safe_norm
 from trisplit.terms.sets.box import Box
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, inner, namespace, scalar
+from trisplit.arrays import Array, Shape, namespace
+from trisplit.arrays.batched import inner, scalar
 from trisplit.errors import InputError
 from trisplit.terms.base import BaseTerm
 from trisplit.terms.blocks import Entries
@@ -17,7 +18,7 @@ from trisplit.terms.calculus.wrapping import (
     need_term,
     part_has,
 )
-from trisplit.terms.checks import Shape, like, parameter, positive
+from trisplit.terms.checks import like, parameter, positive
 from trisplit.terms.norms.l1 import L1, SquaredL2, Zero
 from trisplit.terms.sets.box import Box, Free, NonNegative
 

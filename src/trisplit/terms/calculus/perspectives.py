@@ -10,12 +10,12 @@ from math import inf, log
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, namespace, scalar, without_history
+from trisplit.arrays import Array, Shape, eps, namespace, without_history
+from trisplit.arrays.batched import scalar
 from trisplit.errors import InputError
 from trisplit.terms.barriers.perspectives import LastNonNegative
 from trisplit.terms.base import BaseTerm, ClosedSet, ConvexFunction
 from trisplit.terms.calculus.wrapping import given, has_conjugate_value, need_term
-from trisplit.terms.checks import Shape
 from trisplit.terms.numbers import row_norms
 from trisplit.terms.roots import falling_root_of_logarithm
 from trisplit.terms.sets.box import Free

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from trisplit.arrays import Array, constant_like, eps, namespace
+from trisplit.arrays import Array, Shape, constant_like, eps, namespace
 from trisplit.errors import InputError
 from trisplit.terms.base import BaseTerm, zero_where
 from trisplit.terms.calculus.wrapping import (
@@ -18,7 +18,7 @@ from trisplit.terms.calculus.wrapping import (
     part_has,
     step_for,
 )
-from trisplit.terms.checks import Shape, whole
+from trisplit.terms.checks import whole
 from trisplit.terms.numbers import safe_norm
 
 __all__ = ["Reshape", "Restrict", "SeparableSum"]

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from types import MethodType
 from typing import TypeVar
 
-from trisplit.arrays import Array, namespace, scalar
+from trisplit.arrays import Array, namespace
+from trisplit.arrays.batched import scalar
 from trisplit.errors import InputError
 from trisplit.terms.base import BaseTerm
 from trisplit.terms.numbers import safe_norm

@@ -5,13 +5,13 @@ from math import inf
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, namespace
+from trisplit.arrays import Array, Shape, eps, namespace
 from trisplit.errors import InputError
 from trisplit.terms.barriers.entropies import x_log_x
 from trisplit.terms.barriers.equations import barrier_root, entropy_root, full, positive_numbers, safe_log, tiny
 from trisplit.terms.base import ConvexFunction
 from trisplit.terms.blocks import Entries, mapped, nan_kept, summed
-from trisplit.terms.checks import Shape, like, nonnegative
+from trisplit.terms.checks import like, nonnegative
 from trisplit.terms.roots import increasing_root
 from trisplit.terms.sets.box import Box
 

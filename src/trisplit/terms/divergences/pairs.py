@@ -11,12 +11,12 @@ from math import inf, log
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, namespace
+from trisplit.arrays import Array, Shape, eps, namespace
 from trisplit.errors import InputError
 from trisplit.terms.barriers.equations import barrier_root, full, omega, safe_log, tiny
 from trisplit.terms.base import ConvexFunction
 from trisplit.terms.blocks import Lines, mapped, nan_kept, summed
-from trisplit.terms.checks import Shape, axis_or_none, positive
+from trisplit.terms.checks import axis_or_none, positive
 from trisplit.terms.roots import increasing_root
 from trisplit.terms.sets.box import Box
 

@@ -6,10 +6,10 @@ from math import inf, log
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace
+from trisplit.arrays import Array, Shape, namespace
 from trisplit.errors import InputError
 from trisplit.terms.barriers.equations import power_balance, safe_log
-from trisplit.terms.checks import Shape, positive
+from trisplit.terms.checks import positive
 from trisplit.terms.divergences.pairs import Divergence, Pair, log_or_0, none_of, pair_of
 
 __all__ = ["ChiSquare", "Hellinger", "IAlpha", "Renyi"]

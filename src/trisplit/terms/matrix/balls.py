@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace
+from trisplit.arrays import Array, Shape, namespace
 from trisplit.errors import InputError
 from trisplit.terms.base import BaseTerm, ClosedSet, ConvexSet
-from trisplit.terms.checks import Shape, positive, whole
+from trisplit.terms.checks import positive, whole
 from trisplit.terms.matrix.spectra import SingularValues, of_spectrum, on_spectrum, onto_l1_ball
 
 __all__ = ["NuclearBall", "Orthogonal", "RankBall", "SpectralBall", "Stiefel"]

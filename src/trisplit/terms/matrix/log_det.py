@@ -9,10 +9,10 @@ from math import inf
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace, positive_part
+from trisplit.arrays import Array, Shape, namespace, positive_part
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexFunction
-from trisplit.terms.checks import Shape, nonnegative_weight, positive
+from trisplit.terms.checks import nonnegative_weight, positive
 from trisplit.terms.matrix.semidefinite import PSD
 from trisplit.terms.matrix.spectra import (
     Eigenvalues,

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trisplit.arrays import Array, constant_like, namespace, positive_part
+from trisplit.arrays import Array, Shape, constant_like, namespace, positive_part
 from trisplit.errors import InputError
 from trisplit.terms.base import BaseTerm, ConvexFunction
 from trisplit.terms.blocks import Matrices
-from trisplit.terms.checks import Shape, nonnegative, nonnegative_weight
+from trisplit.terms.checks import nonnegative, nonnegative_weight
 from trisplit.terms.matrix.spectra import SingularValues, of_spectrum, on_spectrum
 from trisplit.terms.numbers import safe_norm
 

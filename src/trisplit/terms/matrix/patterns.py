@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from math import inf, prod
 
-from trisplit.arrays import Array, device, eps, namespace
+from trisplit.arrays import Array, Shape, device, eps, namespace
 from trisplit.terms.base import ConvexSet, zero_where
 from trisplit.terms.blocks import Matrices, SquareMatrices, mapped
-from trisplit.terms.checks import Shape, whole
+from trisplit.terms.checks import whole
 from trisplit.terms.matrix.spectra import symmetric_part
 from trisplit.terms.numbers import safe_norm
 

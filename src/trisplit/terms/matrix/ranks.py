@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace, positive_part
+from trisplit.arrays import Array, Shape, namespace, positive_part
 from trisplit.terms.base import ConvexFunction, NonconvexFunction
-from trisplit.terms.checks import Shape, nonnegative_weight, whole
+from trisplit.terms.checks import nonnegative_weight, whole
 from trisplit.terms.matrix.spectra import SingularValues, of_spectrum, on_spectrum, small
 
 __all__ = ["Rank", "RankEnvelope", "RankRidge"]

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from trisplit.arrays import Array, eps, namespace, positive_part
+from trisplit.arrays import Array, Shape, eps, namespace, positive_part
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexFunction
-from trisplit.terms.checks import Shape, nonnegative_weight, positive
+from trisplit.terms.checks import nonnegative_weight, positive
 from trisplit.terms.matrix.spectra import SingularValues, infinite_where, of_spectrum, on_spectrum
 from trisplit.terms.roots import increasing_root
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, inner, namespace, positive_part
+from trisplit.arrays import Array, Shape, eps, namespace, positive_part
+from trisplit.arrays.batched import inner
 from trisplit.terms.base import ConvexSet, zero_where
 from trisplit.terms.blocks import SquareMatrices, mapped, on_the_host
-from trisplit.terms.checks import Shape, positive
+from trisplit.terms.checks import positive
 from trisplit.terms.matrix.correlation import nearest_correlation
 from trisplit.terms.matrix.patterns import offsets, zero_if_small
 from trisplit.terms.matrix.spectra import Eigenvalues, of_spectrum, on_spectrum, onto_simplex, symmetric_part

@@ -20,7 +20,8 @@ from math import inf, prod
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, namespace, positive_part, readable, total, without_history
+from trisplit.arrays import Array, eps, namespace, positive_part, readable, without_history
+from trisplit.arrays.batched import total
 from trisplit.terms.blocks import Matrices, SquareMatrices
 from trisplit.terms.numbers import safe_norm
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, device, eps, namespace, positive_part
+from trisplit.arrays import Array, Shape, device, eps, namespace, positive_part
 from trisplit.errors import InputError
 from trisplit.terms.base import BaseTerm, ConvexFunction
 from trisplit.terms.blocks import SquareMatrices, mapped, summed
-from trisplit.terms.checks import Shape, nonnegative_weight, parameter, positive, whole
+from trisplit.terms.checks import nonnegative_weight, parameter, positive, whole
 from trisplit.terms.matrix.nuclear import NuclearNorm
 from trisplit.terms.matrix.spectra import (
     Eigenvalues,

@@ -6,11 +6,10 @@ from math import inf
 
 import numpy as np
 
-from trisplit.arrays import Array, eps
+from trisplit.arrays import Array, Shape, eps
 from trisplit.errors import InputError
 from trisplit.terms.base import BaseTerm, ClosedSet, Function
 from trisplit.terms.calculus.conjugates import Conjugate
-from trisplit.terms.checks import Shape
 from trisplit.terms.matrix.spectra import Eigenvalues, SingularValues, Spectrum, infinite_off_domain
 
 __all__ = ["EigenvalueFunction", "EigenvalueSet", "SpectralFunction", "SpectralSet"]

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace
-from trisplit.terms.checks import Shape, positive
+from trisplit.arrays import Array, Shape, namespace
+from trisplit.terms.checks import positive
 from trisplit.terms.matrix.log_det import Barrier, rounding_unit
 from trisplit.terms.matrix.spectra import infinite_where, of_spectrum, on_spectrum, value_of_spectrum
 

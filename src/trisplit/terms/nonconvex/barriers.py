@@ -8,9 +8,8 @@ from math import inf
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace
+from trisplit.arrays import Array, Shape, namespace
 from trisplit.terms.blocks import mapped, nan_kept, summed
-from trisplit.terms.checks import Shape
 from trisplit.terms.nonconvex.half_line import (
     Burg,
     Cauchys,

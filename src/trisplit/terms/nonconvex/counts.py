@@ -8,9 +8,9 @@ from math import pi
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace
+from trisplit.arrays import Array, Shape, namespace
 from trisplit.errors import InputError
-from trisplit.terms.checks import Shape, positive
+from trisplit.terms.checks import positive
 from trisplit.terms.nonconvex.shrinkage import WeightedPenalty
 from trisplit.terms.roots import increasing_root
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace, norm
-from trisplit.terms.checks import Shape, fit, positive
+from trisplit.arrays import Array, Shape, namespace
+from trisplit.arrays.batched import norm
+from trisplit.terms.checks import fit, positive
 from trisplit.terms.nonconvex.shrinkage import (
     EntryPenalty,
     WeightedPenalty,

@@ -5,11 +5,12 @@ from math import prod
 
 import numpy as np
 
-from trisplit.arrays import Array, device, inner, namespace, norm, positive_part, total
+from trisplit.arrays import Array, Shape, device, namespace, positive_part
+from trisplit.arrays.batched import inner, norm, total
 from trisplit.errors import InputError
 from trisplit.terms.base import ClosedSet
 from trisplit.terms.blocks import Entries, Lines, SquareMatrices, mapped, nan_kept, on_the_host, summed
-from trisplit.terms.checks import Shape, axis_or_none, fit, like, parameter, positive, whole
+from trisplit.terms.checks import axis_or_none, fit, like, parameter, positive, whole
 from trisplit.terms.nonconvex.shrinkage import largest_entries
 from trisplit.terms.numbers import row_norms
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, device, inner, namespace
+from trisplit.arrays import Array, Shape, device, namespace
+from trisplit.arrays.batched import inner
 from trisplit.terms.base import ClosedSet
 from trisplit.terms.blocks import Lines, mapped, summed
-from trisplit.terms.checks import Shape, axis_or_none, like, parameter, positive
+from trisplit.terms.checks import axis_or_none, like, parameter, positive
 from trisplit.terms.numbers import largest, row_norms
 from trisplit.terms.sets.balls import unit
 

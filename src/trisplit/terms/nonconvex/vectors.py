@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, device, namespace, positive_part
+from trisplit.arrays import Array, Shape, device, namespace, positive_part
 from trisplit.errors import InputError
 from trisplit.terms.base import NonconvexFunction
 from trisplit.terms.blocks import Lines, mapped, nan_kept, summed
-from trisplit.terms.checks import Shape, axis_or_none, nonnegative_weight, positive, whole
+from trisplit.terms.checks import axis_or_none, nonnegative_weight, positive, whole
 from trisplit.terms.nonconvex.shrinkage import (
     LinePenalty,
     largest_entries,

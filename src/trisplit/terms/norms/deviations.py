@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace
+from trisplit.arrays import Array, Shape, namespace
 from trisplit.errors import InputError
-from trisplit.terms.checks import Shape, like, nonnegative, parameter
+from trisplit.terms.checks import like, nonnegative, parameter
 from trisplit.terms.norms.weighted import Weighted, between, keep, soft, within
 
 __all__ = ["AbsoluteDeviation", "Quantile", "SquaredDeviation"]

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, device, inner, namespace, norm, scalar, total
+from trisplit.arrays import Array, Shape, device, namespace
+from trisplit.arrays.batched import inner, norm, scalar, total
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexFunction
 from trisplit.terms.blocks import Entries, mapped, summed
-from trisplit.terms.checks import Shape, fit, like, nonnegative, nonnegative_weight
+from trisplit.terms.checks import fit, like, nonnegative, nonnegative_weight
 from trisplit.terms.norms.weighted import between, keep, within
 from trisplit.terms.numbers import row_norms
 from trisplit.terms.sets.box import Box

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace, positive_part
-from trisplit.terms.checks import Shape, like, nonnegative
+from trisplit.arrays import Array, Shape, namespace, positive_part
+from trisplit.terms.checks import like, nonnegative
 from trisplit.terms.norms.weighted import Weighted, descend, keep, signs, within
 
 __all__ = ["Exp", "Hinge", "LogCosh", "Logistic", "SquaredHinge"]

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from trisplit.arrays import Array, device, namespace
+from trisplit.arrays import Array, Shape, device, namespace
 from trisplit.errors import InputError
 from trisplit.terms.base import zero_where
 from trisplit.terms.blocks import mapped, summed
-from trisplit.terms.checks import Shape, whole
+from trisplit.terms.checks import whole
 from trisplit.terms.norms.vectors import OfVectors, slack
 from trisplit.terms.numbers import largest
 

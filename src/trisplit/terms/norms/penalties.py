@@ -5,10 +5,11 @@ from math import inf
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace, norm, positive_part
+from trisplit.arrays import Array, Shape, namespace, positive_part
+from trisplit.arrays.batched import norm
 from trisplit.terms.base import BaseTerm, ConvexFunction
 from trisplit.terms.blocks import Entries, mapped, summed
-from trisplit.terms.checks import Shape, fit, like, nonnegative
+from trisplit.terms.checks import fit, like, nonnegative
 from trisplit.terms.norms.weighted import Weighted, between, keep, soft, summed_or_inf, within
 from trisplit.terms.sets.box import Box, NonNegative
 

@@ -5,10 +5,10 @@ from math import inf
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace, positive_part
+from trisplit.arrays import Array, Shape, namespace, positive_part
 from trisplit.terms.base import ConvexFunction
 from trisplit.terms.blocks import Lines, mapped, summed
-from trisplit.terms.checks import Shape, axis_or_none, like, nonnegative, nonnegative_weight, positive
+from trisplit.terms.checks import axis_or_none, like, nonnegative, nonnegative_weight, positive
 from trisplit.terms.norms.weighted import Weighted, descend, keep, positives, soft, summed_or_inf, within
 from trisplit.terms.numbers import row_norms
 

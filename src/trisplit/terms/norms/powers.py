@@ -5,9 +5,9 @@ from math import inf
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace
+from trisplit.arrays import Array, Shape, namespace
 from trisplit.errors import InputError
-from trisplit.terms.checks import Shape, nonnegative, positive
+from trisplit.terms.checks import nonnegative, positive
 from trisplit.terms.norms.weighted import Weighted, descend, keep, soft, within
 
 __all__ = ["Power"]

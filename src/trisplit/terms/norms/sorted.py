@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, constant_like, device, namespace
+from trisplit.arrays import Array, Shape, constant_like, device, namespace
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexFunction, zero_where
 from trisplit.terms.blocks import Lines, mapped, summed
-from trisplit.terms.checks import Shape, axis_or_none, nonnegative, nonnegative_weight, whole
+from trisplit.terms.checks import axis_or_none, nonnegative, nonnegative_weight, whole
 from trisplit.terms.norms.vectors import OfVectors, slack
 from trisplit.terms.numbers import largest, row_norms
 from trisplit.terms.roots import increasing_root

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, namespace, positive_part
+from trisplit.arrays import Array, Shape, eps, namespace, positive_part
 from trisplit.terms.base import ConvexFunction, ConvexSet, zero_where
 from trisplit.terms.blocks import Lines, mapped, summed
-from trisplit.terms.checks import Shape, axis_or_none, nonnegative_weight
+from trisplit.terms.checks import axis_or_none, nonnegative_weight
 from trisplit.terms.numbers import row_norms
 from trisplit.terms.sets.box import NonNegative
 

@@ -11,11 +11,12 @@ from math import inf
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, namespace, norm
+from trisplit.arrays import Array, Shape, eps, namespace
+from trisplit.arrays.batched import norm
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexFunction
 from trisplit.terms.blocks import Entries, mapped, summed
-from trisplit.terms.checks import Shape, fit, like, parameter
+from trisplit.terms.checks import fit, like, parameter
 
 ROUNDING = 200  # units by which a point that is meant to be in a domain may miss it
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trisplit.arrays import Array, constant_like, namespace, total
+from trisplit.arrays import Array, Shape, constant_like, namespace
+from trisplit.arrays.batched import total
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet
 from trisplit.terms.blocks import on_the_host
-from trisplit.terms.checks import Shape, parameter
+from trisplit.terms.checks import parameter
 from trisplit.terms.sets.sums import finite_where_small
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, inner, namespace, positive_part, total
+from trisplit.arrays import Array, Shape, namespace, positive_part
+from trisplit.arrays.batched import inner, total
 from trisplit.terms.base import ConvexSet
 from trisplit.terms.blocks import Entries, Lines, mapped, summed
-from trisplit.terms.checks import Shape, axis_or_none, fit, like, parameter, positive
+from trisplit.terms.checks import axis_or_none, fit, like, parameter, positive
 from trisplit.terms.numbers import largest, row_norms
 
 __all__ = ["L2Ball", "LInfinityBall", "NonNegativeL2Ball"]

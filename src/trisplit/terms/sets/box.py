@@ -6,11 +6,12 @@ from math import inf
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace, norm, positive_part, total
+from trisplit.arrays import Array, Shape, namespace, positive_part
+from trisplit.arrays.batched import norm, total
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet, zero_where
 from trisplit.terms.blocks import Entries
-from trisplit.terms.checks import Shape, fit, like, parameter, positive
+from trisplit.terms.checks import fit, like, parameter, positive
 
 __all__ = ["Box", "Free", "Hypercube", "NonNegative", "Point"]
 

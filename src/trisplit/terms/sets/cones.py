@@ -10,11 +10,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, namespace
+from trisplit.arrays import Array, Shape, eps, namespace
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet, zero_where
 from trisplit.terms.blocks import Entries, Lines, mapped
-from trisplit.terms.checks import Shape, axis_or_none, positive
+from trisplit.terms.checks import axis_or_none, positive
 from trisplit.terms.numbers import largest, row_norms, safe_norm
 from trisplit.terms.roots import increasing_root
 

@@ -7,11 +7,11 @@ The support function at (u, -s) is s phi*(u / s) for s > 0, and infinite for s <
 from dataclasses import dataclass
 from math import inf, log
 
-from trisplit.arrays import Array, eps, namespace
+from trisplit.arrays import Array, Shape, eps, namespace
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet
 from trisplit.terms.blocks import mapped, summed
-from trisplit.terms.checks import Shape, axis_or_none, positive
+from trisplit.terms.checks import axis_or_none, positive
 from trisplit.terms.numbers import row_norms
 from trisplit.terms.sets.cones import LinesOf
 from trisplit.terms.sets.equations import onto_exp, onto_square, power_root

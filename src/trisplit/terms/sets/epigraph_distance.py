@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from math import inf
 
-from trisplit.arrays import Array, eps, namespace
+from trisplit.arrays import Array, Shape, eps, namespace
 from trisplit.errors import InputError
 from trisplit.terms.base import BaseTerm, ConvexSet
 from trisplit.terms.blocks import mapped, summed
-from trisplit.terms.checks import Shape, axis_or_none, positive, whole
+from trisplit.terms.checks import axis_or_none, positive, whole
 from trisplit.terms.numbers import row_norms
 from trisplit.terms.sets.cones import LinesOf, ahead_of_line
 from trisplit.terms.sets.equations import onto_square

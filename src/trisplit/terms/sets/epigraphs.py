@@ -9,10 +9,10 @@ from math import hypot
 
 import numpy as np
 
-from trisplit.arrays import Array, device, namespace
+from trisplit.arrays import Array, Shape, device, namespace
 from trisplit.errors import InputError
 from trisplit.terms.blocks import mapped
-from trisplit.terms.checks import Shape, axis_or_none, parameter, positive
+from trisplit.terms.checks import axis_or_none, parameter, positive
 from trisplit.terms.sets.cones import Cone, LinesOf, ahead_of_line
 
 __all__ = [

@@ -18,9 +18,9 @@ Software 38.
 
 from dataclasses import dataclass
 
-from trisplit.arrays import Array, namespace
+from trisplit.arrays import Array, Shape, namespace
 from trisplit.terms.blocks import mapped
-from trisplit.terms.checks import Shape, axis_or_none
+from trisplit.terms.checks import axis_or_none
 from trisplit.terms.numbers import largest
 from trisplit.terms.roots import increasing_root
 from trisplit.terms.sets.cones import Cone, LinesOf, _with_kernel

@@ -5,11 +5,12 @@ from math import inf, prod
 
 import numpy as np
 
-from trisplit.arrays import Array, constant_like, namespace, total
+from trisplit.arrays import Array, Shape, constant_like, namespace
+from trisplit.arrays.batched import total
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet
 from trisplit.terms.blocks import Lines, mapped
-from trisplit.terms.checks import Shape, axis_or_none, parameter
+from trisplit.terms.checks import axis_or_none, parameter
 from trisplit.terms.numbers import safe_norm
 from trisplit.terms.sets.sums import finite_where_small
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trisplit.arrays import Array, device, namespace
+from trisplit.arrays import Array, Shape, device, namespace
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet
 from trisplit.terms.blocks import Lines, mapped, summed
-from trisplit.terms.checks import Shape, axis_or_none, positive
+from trisplit.terms.checks import axis_or_none, positive
 from trisplit.terms.numbers import largest, row_norms
 from trisplit.terms.sets import sections
 from trisplit.terms.sets.balls import unit

@@ -11,11 +11,12 @@ from math import inf, log
 
 import numpy as np
 
-from trisplit.arrays import Array, any_true, column, namespace, readable, without_history
+from trisplit.arrays import Array, Shape, any_true, namespace, readable, without_history
+from trisplit.arrays.batched import column
 from trisplit.errors import InputError
 from trisplit.terms.base import BaseTerm, ConvexSet, zero_where
 from trisplit.terms.blocks import Lines, mapped
-from trisplit.terms.checks import Shape, axis_or_none, like, nonnegative, parameter, positive
+from trisplit.terms.checks import axis_or_none, like, nonnegative, parameter, positive
 from trisplit.terms.roots import falling_root_of_logarithm, increasing_root, largest_logarithm
 
 __all__ = ["KullbackLeiblerLevelSet", "LevelSet"]

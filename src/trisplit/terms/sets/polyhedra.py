@@ -10,11 +10,11 @@ from math import prod
 
 import numpy as np
 
-from trisplit.arrays import Array
+from trisplit.arrays import Array, Shape
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet
 from trisplit.terms.blocks import on_the_host
-from trisplit.terms.checks import Shape, parameter
+from trisplit.terms.checks import parameter
 from trisplit.terms.numbers import row_norms
 from trisplit.terms.sets.affine import Affine
 

@@ -6,10 +6,11 @@ from operator import index
 
 import numpy as np
 
-from trisplit.arrays import Array, device, namespace, positive_part, total
+from trisplit.arrays import Array, Shape, device, namespace, positive_part
+from trisplit.arrays.batched import total
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet
-from trisplit.terms.checks import Shape, positive
+from trisplit.terms.checks import positive
 
 __all__ = ["Simplex"]
 

@@ -6,11 +6,11 @@ from math import floor, inf
 
 import numpy as np
 
-from trisplit.arrays import Array, constant_like, device, namespace, positive_part
+from trisplit.arrays import Array, Shape, constant_like, device, namespace, positive_part
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet
 from trisplit.terms.blocks import Lines, mapped, summed
-from trisplit.terms.checks import Shape, axis_or_none, parameter, positive
+from trisplit.terms.checks import axis_or_none, parameter, positive
 from trisplit.terms.sets import sections
 from trisplit.terms.sets.simplex import by_kernel, rows_to_simplex
 

@@ -5,11 +5,12 @@ from math import prod
 
 import numpy as np
 
-from trisplit.arrays import Array, constant_like, eps, namespace, total
+from trisplit.arrays import Array, Shape, constant_like, eps, namespace
+from trisplit.arrays.batched import total
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet
 from trisplit.terms.blocks import Matrices, mapped
-from trisplit.terms.checks import Shape, parameter
+from trisplit.terms.checks import parameter
 from trisplit.terms.numbers import safe_norm
 
 __all__ = ["ColumnSums", "RowAndColumnSums", "RowSums", "UnitSums"]

@@ -11,11 +11,11 @@ from math import sqrt
 
 import numpy as np
 
-from trisplit.arrays import Array, inner
+from trisplit.arrays import Array, Shape
+from trisplit.arrays.batched import inner
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexSet
 from trisplit.terms.blocks import Matrices, SquareMatrices, on_the_host
-from trisplit.terms.checks import Shape
 from trisplit.terms.sets.sums import check_totals, sums_of
 
 __all__ = ["Birkhoff", "TransportPolytope"]

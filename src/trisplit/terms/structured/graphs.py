@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trisplit.arrays import Array, as_host, constant_like, namespace
+from trisplit.arrays import Array, Shape, as_host, constant_like, namespace
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexFunction
 from trisplit.terms.blocks import Lines, mapped, on_the_host, summed
-from trisplit.terms.checks import Shape, axis_or_none, nonnegative
+from trisplit.terms.checks import axis_or_none, nonnegative
 
 __all__ = ["GraphTotalVariation"]
 

@@ -30,9 +30,10 @@ class Layout:
         self.last = int(self.members.max())
         self.first = int(self.members[0])
         self.count, self.width = len(groups), int(self.sizes.max())
-        # Whether the groups follow one another in x, and whether they are also of equal size.
+        # Whether the groups follow one another in x, are of equal size, or both.
         self.in_order = bool(np.all(np.diff(self.members) == 1))
-        self.equal = self.in_order and bool(np.all(self.sizes == self.width))
+        self.full = bool(np.all(self.sizes == self.width))
+        self.equal = self.in_order and self.full
         self._places: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     @cached_property
@@ -66,7 +67,7 @@ class Layout:
         if self.equal:
             return xp.reshape(x[..., self.first : self.last + 1], shape)
         rows, _ = self.places(n)
-        padded = xp.concat([x, xp.zeros_like(x[..., :1])], axis=-1)
+        padded = x if self.full else xp.concat([x, xp.zeros_like(x[..., :1])], axis=-1)
         return xp.reshape(xp.take(padded, constant_like(rows, x, indices=True), axis=-1), shape)
 
     def scatter(self, rows: Array, rest: Array) -> Array:
@@ -129,10 +130,10 @@ class Grouped(Blocks):
 
         layout, n = self.layout(x), x.shape[-1]
         rows = np.ascontiguousarray(x, dtype=np.float32 if x.dtype == np.float32 else np.float64)
-        gammas = np.asarray(as_host(gamma), dtype=float)
+        gammas = np.array(as_host(gamma), dtype=float, ndmin=1)
         if self.batch_ndim:
             gammas = np.broadcast_to(gammas.reshape(*gammas.shape[: self.batch_ndim], 1), (*x.shape[:-1], 1))
-        gammas = gammas.reshape(-1)
+        gammas = np.ascontiguousarray(gammas.reshape(-1))
         softs = soft * gammas
         if layout.covers(n):
             out = np.empty_like(rows)
@@ -141,8 +142,8 @@ class Grouped(Blocks):
             out = rows - np.clip(rows, -limit, limit)
         else:
             out = rows.copy()
-        indices, weights = layout.indices, np.atleast_1d(np.asarray(weight, dtype=float))
-        prox_groups(rows.reshape(-1, n), *indices, weights, np.ascontiguousarray(gammas), softs, out.reshape(-1, n))
+        indices, weights = layout.indices, np.array(weight, dtype=float, ndmin=1)
+        prox_groups(rows.reshape(-1, n), *indices, weights, gammas, softs, out.reshape(-1, n))
         return out
 
 

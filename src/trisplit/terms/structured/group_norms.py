@@ -4,10 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace, positive_part
+from trisplit.arrays import Array, Shape, namespace, positive_part
 from trisplit.terms.base import ConvexFunction, zero_where
 from trisplit.terms.blocks import mapped, summed
-from trisplit.terms.checks import Shape
 from trisplit.terms.norms.maxima import lowered
 from trisplit.terms.norms.vectors import slack
 from trisplit.terms.numbers import largest

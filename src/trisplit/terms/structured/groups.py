@@ -4,11 +4,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trisplit.arrays import Array, namespace, scalar
+from trisplit.arrays import Array, Shape, namespace
+from trisplit.arrays.batched import scalar
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexFunction, zero_where
 from trisplit.terms.blocks import mapped, summed
-from trisplit.terms.checks import Shape, nonnegative_weight
+from trisplit.terms.checks import nonnegative_weight
 from trisplit.terms.norms.vectors import shortened, slack
 from trisplit.terms.numbers import row_norms
 from trisplit.terms.structured.group_layout import Grouped, Groups, Layout, as_disjoint, as_groups, weight_of_groups

@@ -5,11 +5,12 @@ from math import cos, pi, prod
 
 import numpy as np
 
-from trisplit.arrays import Array, as_host, namespace, total
+from trisplit.arrays import Array, Shape, as_host, namespace
+from trisplit.arrays.batched import total
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexFunction
 from trisplit.terms.blocks import on_the_host
-from trisplit.terms.checks import Shape, nonnegative_weight, yes_or_no
+from trisplit.terms.checks import nonnegative_weight, yes_or_no
 from trisplit.terms.numbers import row_norms
 from trisplit.terms.structured.interior import primal_dual
 
@@ -144,7 +145,7 @@ def isotropic(y: np.ndarray, lam: float) -> np.ndarray:
     rest, lam = np.ascontiguousarray(rest / size).reshape((1,) * (3 - y.ndim) + y.shape), lam / top / size
     if lam >= _enough(rest):
         return np.full(y.shape, top * mean)
-    from trisplit.kernels.images import prox_image
+    from trisplit.kernels.tv2d import prox_image
 
     tol = 0.5 * (TOL * float(np.linalg.norm(rest))) ** 2
     u, p = np.zeros((3, *rest.shape)), np.empty(rest.shape)

@@ -5,10 +5,11 @@ from math import prod
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, namespace, norm, scalar, total
+from trisplit.arrays import Array, Shape, eps, namespace
+from trisplit.arrays.batched import norm, scalar, total
 from trisplit.terms.base import ConvexFunction, ConvexSet
 from trisplit.terms.blocks import Lines, mapped
-from trisplit.terms.checks import Shape, axis_or_none, nonnegative_weight, yes_or_no
+from trisplit.terms.checks import axis_or_none, nonnegative_weight, yes_or_no
 from trisplit.terms.numbers import row_norms
 from trisplit.terms.structured.isotonic import isotonic
 from trisplit.terms.structured.total_variation import Jumps, TotalVariation, zero_inside

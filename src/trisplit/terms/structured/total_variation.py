@@ -8,6 +8,7 @@ import numpy as np
 
 from trisplit.arrays import (
     Array,
+    Shape,
     as_floating,
     as_host,
     constant_like,
@@ -15,13 +16,12 @@ from trisplit.arrays import (
     eps,
     from_numpy,
     namespace,
-    norm,
     to_numpy,
-    total,
 )
+from trisplit.arrays.batched import norm, total
 from trisplit.errors import InputError
 from trisplit.terms.base import ConvexFunction, zero_where
-from trisplit.terms.checks import Shape, nonnegative
+from trisplit.terms.checks import nonnegative
 from trisplit.terms.numbers import row_norms
 
 __all__ = ["TotalVariation"]

@@ -5,10 +5,10 @@ from math import comb, pi
 
 import numpy as np
 
-from trisplit.arrays import Array, as_host, device, eps, namespace
+from trisplit.arrays import Array, Shape, as_host, device, eps, namespace
 from trisplit.terms.base import ConvexFunction
 from trisplit.terms.blocks import Lines, mapped, on_the_host, summed
-from trisplit.terms.checks import Shape, axis_or_none, nonnegative_weight, whole
+from trisplit.terms.checks import axis_or_none, nonnegative_weight, whole
 from trisplit.terms.numbers import row_norms
 from trisplit.terms.structured.interior import gap_at, primal_dual
 from trisplit.terms.structured.total_variation import zero_inside

@@ -1,0 +1,1 @@
+"""The one driver: when to check, when to stop and why, what to remember, checkpoints."""
