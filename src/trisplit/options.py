@@ -42,8 +42,8 @@ def as_generator(rng: Rng) -> tuple[int | None, np.random.Generator]:
     if rng is not None and (isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0):
         came = repr(rng) if isinstance(rng, int | float) else type(rng).__name__
         raise InputError(f"`rng` must be an int >= 0, a numpy Generator or None, got {came}; try 0")
-    seed = int(np.random.SeedSequence(rng).entropy)  # pyright: ignore[reportArgumentType]
-    return seed, np.random.default_rng(seed)
+    source = np.random.SeedSequence(rng)
+    return int(source.entropy), np.random.default_rng(source)  # pyright: ignore[reportArgumentType]
 
 
 def check_options(

@@ -108,7 +108,7 @@ class Guarantee:
 
 
 class TraceRow(NamedTuple):
-    """One look of the driver."""
+    """One convergence check."""
 
     iteration: int
     seconds: float
@@ -126,7 +126,7 @@ class TraceRow(NamedTuple):
 
 
 class BatchTraceRow(NamedTuple):
-    """One look of the driver at a batch; the two errors are the largest of the unfinished problems."""
+    """One convergence check of a batch; the two errors are the largest of the unfinished problems."""
 
     iteration: int
     seconds: float
@@ -143,7 +143,7 @@ class BatchTraceRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Trace:
-    """The looks of the driver, at iteration counts that grow by about 1.2; `seconds` leaves out the looking.
+    """The convergence checks, at iterations 1, 4, 7, 10 and then about 1.2 times later each; `seconds` leaves them out.
 
     The columns are those of `TraceRow`, in a batch those of `BatchTraceRow`.
 
@@ -192,9 +192,9 @@ class Result:
     nit : int
         Iterations done; `iteration` is the one that x comes from.
     nfev, njev, nprox : int
-        Calls of f, of its gradient and of proximal maps, those for checking and looking included.
+        Calls of f, of its gradient and of proximal maps, those for checks included.
     elapsed : float
-        Seconds, looking included.
+        Seconds, checks included.
     certificate : Certificate
         Recomputed at x.
     trace : Trace
@@ -276,7 +276,7 @@ class BatchResult:
     nfev, njev, nprox : int
         Calls of f, of its gradient and of proximal maps, each for all problems that were at work.
     elapsed : float
-        Seconds, looking included.
+        Seconds, checks included.
     certificate : Certificate
         Recomputed at x; stationarity and infeasibility are arrays, and `kind` is the same for all.
     trace : Trace

@@ -336,7 +336,6 @@ def guarantees(
         if not isinstance(gradient, Minibatch):
             return [Guarantee(None, f"no theorem covers gradients by {type(gradient).__name__}")] * len(iterations)
         name = STOCHASTIC[name]
-    outside = np.ravel(np.asarray(as_host(problem.base.g.value(x0)))) == inf
     excuse = ""
     if relax != 1.0:
         excuse = f"{name} asks for relax=1, got {relax}"
@@ -344,10 +343,10 @@ def guarantees(
         excuse = f"{name} is about output='random', got {output!r}"
     elif not isinstance(step, Theory | Constant):
         excuse = f"{name} asks for step='theory', got {type(step).__name__}"
-    away = Guarantee(None, f"{name} starts in dom g, and x0 is outside; project it first")
     if excuse:
-        for_all = Guarantee(None, excuse)
-        return [away if out else for_all for out in outside.tolist()]
+        return [Guarantee(None, excuse)] * len(iterations)
+    outside = np.ravel(np.asarray(as_host(problem.base.g.value(x0)))) == inf
+    away = Guarantee(None, f"{name} starts in dom g, and x0 is outside; project it first")
     known = coverages(problem, x0, step.gradient_bound if isinstance(step, Theory) else None)
     if isinstance(gradient, Minibatch):
         known = [_with_noise(coverage, gradient, T) for coverage, T in zip(known, iterations, strict=True)]

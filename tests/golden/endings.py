@@ -1,6 +1,6 @@
 """How runs of `minimize` end: statuses, messages, guarantees and warnings, or the exception that is raised.
 
-`ENDINGS` maps names to functions that return a dictionary that JSON knows. `python tests/golden/endings.py` writes all
+`ENDINGS` maps names to functions that return a dictionary that JSON knows. `python -m tests.golden.endings` writes all
 of them to `endings.json`; look at the difference before you commit it.
 """
 

@@ -164,13 +164,13 @@ def test_an_engine_of_some_problems_iterates_as_that_of_all():
         assert np.allclose(getattr(few.now, name), getattr(engine.now, name).reshape(6, 4)[rows], rtol=0, atol=1e-14)
 
 
-def test_checks_are_at_every_iteration_first_and_then_ever_further_apart():
+def test_checks_are_three_iterations_apart_first_and_then_ever_further():
     f = lambda x: (x @ x / 2, x)  # noqa: E731
     seen = ts.minimize(f, np.ones(2), ts.terms.Box(-1, 1), tol=0, max_iter=1000).trace["iteration"][:-1].tolist()
     gaps = np.diff(seen)
-    assert seen[:9] == list(range(1, 10))
+    assert seen[:4] == [1, 4, 7, 10]
     assert (np.diff(gaps) >= -1).all()
-    assert (gaps <= np.maximum(1, 0.2 * np.array(seen[:-1]))).all()
+    assert (gaps <= np.maximum(3, 0.2 * np.array(seen[:-1]))).all()
     assert len(seen) < 60
 
 

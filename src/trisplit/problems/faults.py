@@ -312,7 +312,8 @@ def prox_fault(problem: Space, made: Iterate, others: Sequence[Array] = (), seed
     for i, y in enumerate(asked):
         if is_ours(base.terms[i]):
             continue
-        for step in (gamma, gamma / 3):  # a map that takes another gamma for its own may be right for one
+        # A map that takes another gamma for its own may be right for one; that of a set feels none.
+        for step in (gamma,) if is_indicator(base.terms[i]) else (gamma, gamma / 3):
             with np.errstate(all="ignore"):
                 fault = _fault_at(base.terms[i], base.proxes[i], y, step, (*problem.reached(made), *others), generator)
             if fault is not None:

@@ -31,6 +31,7 @@ SPLITS = {
     2: (Box(0.0, 1.0), UnitSums()),
 }
 SLACK = 4.0  # near a stationary point the bound is rarely more than so many times the gap
+FIRST_CHECK = 10  # of an iteration that costs less than a check; of QAPLIB only an instance of zeros is solved earlier
 CHUNK_SECONDS = 0.02  # of compiled iterations between two looks at the clock, and at Ctrl-C
 
 
@@ -81,7 +82,7 @@ class BirkhoffLoop:
         told = {"adaptive": float(self.adaptive), "split": float(split), "constant": constant}
         rule_numbers = rule.first_numbers(eps(self.state)) if isinstance(rule, Adaptive) else {}
         self.table = Table.of(1, {**names.FIRST_NUMBERS, **rule_numbers, **told})
-        self.record = {name: self.table.rows[name] for name in names.FIRST_NUMBERS}  # views, faster than the table
+        self.record = {name: self.table.rows[name] for name in ("gamma", "mu", "place", "value")}  # views are faster
         self.numbers = self.table.rows.view(np.float64)  # numba takes a plain array faster than a record
         self.first = self.numbers.copy()
         self.t, self.mu = 0, 0.0
@@ -180,7 +181,7 @@ class Birkhoff(Relaxation):
         super().__init__(original, "bound")
         self.original, self.final_kind, self.n = original, "gap", len(loop.linear)
         self.loop, self.concavity, self.chunk = loop, concavity, 1
-        self.first_check = 1 if concavity is None else concavity.iterations
+        self.first_check = FIRST_CHECK if concavity is None else concavity.iterations
 
     def advance(self, until: int, watch: Watch | None = None) -> Status | None:
         """Iterate in chunks that double up to some milliseconds; `watch` is asked between them."""

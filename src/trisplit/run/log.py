@@ -82,12 +82,12 @@ class Log(NamedTuple):
         A check that was not due must not change what later ones see, but for the errors of the best.
         """
         best, (made, numbers, scales) = self.best, found
+        made = made if made.after is None else made._replace(after=None)
         better = (scales.better == 1.0) & (self.done ^ True) & (numbers.fun == numbers.fun)  # not where that is NaN
         if best is None or count(better) == len(self.places):
-            best = made._replace(after=None), numbers
+            best = made, numbers
         elif count(better):
-            made = merged(better, made._replace(after=None), best[0], batch)
-            best = made, Measured(*(np.where(better, *pair) for pair in zip(numbers, best[1], strict=True)))
+            best = merged(better, made, best[0], batch), Measured(*(np.where(better, *pair) for pair in zip(numbers, best[1], strict=True)))
         if "scales" not in news:
             news["scales"] = self.scales.copy()
             kept = ("best_residual", "best_apart", "best_t")
@@ -115,10 +115,9 @@ class Log(NamedTuple):
                 ends.rows[name][places] = np.ravel(getattr(self.scales, name))[few]
             gamma = np.asarray(as_host(engine.now.gamma), dtype=float)
             ends.gamma[places] = np.broadcast_to(gamma.ravel(), self.places.shape)[few]
-        for name, measured in numbers._asdict().items():
-            ends.rows[name][places] = np.ravel(measured)[few]
-        ends.iteration[places] = np.ravel(np.broadcast_to(t, self.places.shape))[few]
-        ends.nit[places], ends.status[places] = engine.t, STATUSES.index(status)
+        told = {**numbers._asdict(), "iteration": t, "nit": engine.t, "status": STATUSES.index(status)}
+        for name, column in told.items():
+            ends.rows[name][places] = column[few] if isinstance(column, np.ndarray) and column.ndim else column
 
         def put(new: Array | None, old: Array | None) -> Array | None:
             if new is None or old is None:

@@ -30,7 +30,7 @@ from trisplit.run.verdicts import verdict_on
 from trisplit.splitting.engine import Checked, Engine, Measured, Scales, Splitting, broken
 from trisplit.splitting.tos import Iterate
 
-CHECK_GROWTH = 1.2  # the next certificate is checked so many times later
+CHECK_EVERY, GROWING_FROM, CHECK_GROWTH = 3, 10, 1.2  # iterations between checks, then by how much t grows till the next
 SAVE_SECONDS = 10.0
 COMPACT_SHARE = 1 / 10  # of finished rows; taking rows out costs as much as an iteration or two
 STILL_AFTER = 20  # iterations: a run may need some before it moves
@@ -60,6 +60,8 @@ class Run:
         self.now, self.saved_at = (engine, Log.of(engine, options)), options.begin
         self.options, self.seed, self.checkpoint = options, options.seed, checkpoint
         self.endable = options.tol > 0.0 or options.atol > 0.0
+        watched = (options.callback, options.time_limit, checkpoint) != (None, None, None)
+        self.watcher = self.watch if watched or options.output == "random" else None
         self.whole, self.counts = engine, engine.problem.counts
         self.begin, self.checking = options.begin, 0.0  # as if one run had done it all, and the seconds of its checks
         self.counted = dict(vars(self.counts))  # when the last iterate was whole, or its check over
@@ -105,8 +107,7 @@ class Run:
         """Iterate until the next check, or until there is something to see before; return why to stop all, or None."""
         (engine, log), options = self.now, self.options
         until = min(max(log.next_check, engine.t + 1), options.max_iter)
-        watched = (options.callback, options.time_limit, self.checkpoint) != (None, None, None)
-        reason = engine.advance(until, self.watch if watched or options.output == "random" else None)
+        reason = engine.advance(until, self.watcher)
         if engine.now is None or reason in (Status.NOT_FINITE, Status.CALLBACK):
             return reason
         if broken(engine.now) and log.best is not None:  # on a device that is left to the check
@@ -179,7 +180,7 @@ class Run:
         if count(unknown) < len(log.places) and not (log.trace and log.trace[-1].iteration == made.t):  # of a file
             news["trace"] = (*log.trace, self.trace_row(made, numbers, start))
         if due:
-            news |= {"next_check": max(made.t + 1, int(CHECK_GROWTH * made.t)), "samples_then": self.counts.samples}
+            news |= {"next_check": check_after(made.t), "samples_then": self.counts.samples}
             news |= {"scales": found.scales, "marks": self.marks(found)}
         log = log.checked(found, engine.batch, **news)
         if count(unknown) and count(unknown & (log.done ^ True)):
@@ -195,11 +196,10 @@ class Run:
         (engine, log), point = self.now, self.engine.problem.point(found.made)
         settled = found.scales.settled == 1.0
         if not count(settled):
-            return log.marks._replace(before=point)
+            return Marks(point, log.marks.origin, engine.x0)
         if count(settled) == len(log.places):
-            return log.marks._replace(before=point, origin=point)
-        origin = where_rows(np.reshape(settled, engine.batch), point, log.marks.origin)
-        return log.marks._replace(before=point, origin=origin)
+            return Marks(point, point, engine.x0)
+        return Marks(point, where_rows(np.reshape(settled, engine.batch), point, log.marks.origin), engine.x0)
 
     def judged(
         self, engine: Engine, log: Log, made: Iterate, numbers: Measured, scales: Scales, due: bool
@@ -226,6 +226,8 @@ class Run:
 
     def finished(self, log: Log, rows: Mask, made: Iterate, numbers: Measured, status: Status | None) -> Log:
         """Return the log with rows put aside, with another status where there is evidence; with None only these."""
+        if not count(rows):
+            return log
         engine, places = self.engine, np.flatnonzero(rows)
         if self.endable and engine.scale_free and log.best is not None and status not in UNASKED:
             if status is Status.CONVERGED:  # one mistake of f or a term is that of all rows
@@ -346,6 +348,11 @@ class Run:
         self.counted = saved["counts"]  # last: what came before has counted, too
         vars(self.counts).update(self.counted)
         self.now = engine, log
+
+
+def check_after(t: int) -> int:
+    """Return when to check after iteration t: where problems are small, a check costs more than an iteration."""
+    return t + CHECK_EVERY if t < GROWING_FROM else int(CHECK_GROWTH * t)
 
 
 def unfounded(numbers: Measured) -> Mask:

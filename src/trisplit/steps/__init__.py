@@ -12,7 +12,7 @@ from trisplit.arrays import as_host
 from trisplit.errors import InputError
 from trisplit.steps.adaptive import Adaptive
 from trisplit.steps.base import StepRule
-from trisplit.steps.constant import Constant, Theory
+from trisplit.steps.constant import Constant, FixedStep, Theory
 
 rules: dict[str, type[StepRule]] = {"auto": Adaptive, "theory": Theory}
 
@@ -33,7 +33,8 @@ def as_step(step: "StepRule | float | str", relax: float = 1.0, iterations: int 
         raise InputError(f"{name} is a step rule of an older release; give it {form}, see `StepRule`")
     if hasattr(step, "propose") and not hasattr(step, "judge"):
         raise InputError(f"`judge` of {name} is missing; write `judge = None` if every step is accepted")
-    if isinstance(step, StepRule) and not isinstance(step, type):
+    ours = isinstance(step, Adaptive | FixedStep)  # asked first, as the protocol takes many times as long
+    if ours or (isinstance(step, StepRule) and not isinstance(step, type)):
         if isinstance(step, Theory):
             return replace(step, iterations=step.iterations or iterations)
         return replace(step, relax=float(relax)) if isinstance(step, Adaptive) else step

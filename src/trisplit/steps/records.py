@@ -63,8 +63,7 @@ class Table:
     @classmethod
     def of(cls, n: int, numbers: dict[str, float]) -> Self:
         """Return n rows with the same numbers."""
-        dtype = np.dtype([(name, np.float64) for name in numbers])
-        return cls(np.full(n, np.array(tuple(numbers.values()), dtype)))
+        return cls(np.tile(np.array(tuple(numbers.values()), np.float64), n).view(row_of(tuple(numbers))))
 
     def __getattr__(self, name: str) -> np.ndarray:
         try:
@@ -79,7 +78,7 @@ class Table:
         return Table, (self.rows,)  # an object made without rows would look for them in `__getattr__`, for ever
 
     def copy(self) -> "Table":
-        return Table(self.rows.copy())
+        return Table(self.rows.view(np.float64).copy().view(self.rows.dtype))  # field by field takes ten times as long
 
     def put(self, numbers: dict) -> None:
         """Set some of the columns."""
@@ -89,6 +88,12 @@ class Table:
     def count(self, decision: FunctionType) -> int:
         """Take the decision for each row, and return how many are yes."""
         return over_rows(decision, self.rows.dtype)(self.rows)
+
+
+@cache
+def row_of(names: tuple[str, ...]) -> np.dtype:
+    """Return the type of a row with a number under each name."""
+    return np.dtype([(name, np.float64) for name in names])
 
 
 def compile_decisions(module: ModuleType) -> None:

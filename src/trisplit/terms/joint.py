@@ -96,6 +96,7 @@ def _lap() -> ModuleType | None:
         return None
 
 
+@cache
 def _birkhoff(batch_ndim: int) -> JointOracle:
     rows, columns = Simplex(axis=1).batched(batch_ndim), Simplex(axis=0).batched(batch_ndim)
 

@@ -12,7 +12,7 @@ from trisplit.terms.checks import axis_or_none, positive
 from trisplit.terms.numbers import largest, row_norms
 from trisplit.terms.sets import sections
 from trisplit.terms.sets.balls import unit
-from trisplit.terms.sets.simplex import by_kernel, rows_to_simplex
+from trisplit.terms.sets.simplex import by_kernel, lines_to_simplex
 from trisplit.terms.sets.simplices import along, vector
 
 __all__ = ["L1Ball", "L21Ball", "WeightedL1Ball"]
@@ -63,7 +63,7 @@ class L1Ball(Lines, ConvexSet):
     def _by_sorting(self, v: Array) -> Array:
         xp, size = namespace(v), namespace(v).abs(v)
         inside = xp.sum(size / self.radius, axis=-1, keepdims=True) <= 1.0
-        return xp.where(inside, v, xp.sign(v) * rows_to_simplex(size, self.radius))
+        return xp.where(inside, v, xp.sign(v) * lines_to_simplex(size, self.radius))
 
     @summed
     def support(self, u: Array) -> Array:
@@ -207,7 +207,7 @@ class L21Ball(Lines, ConvexSet):
         xp, norms = namespace(v), row_norms(v)
         flat = self._per_problem(norms)
         inside = xp.sum(flat / self.radius, axis=-1, keepdims=True) <= 1.0
-        shortened = xp.reshape(xp.where(inside, flat, rows_to_simplex(flat, self.radius)), norms.shape)
+        shortened = xp.reshape(xp.where(inside, flat, lines_to_simplex(flat, self.radius)), norms.shape)
         return v * (shortened / xp.where(norms > 0, norms, xp.ones_like(norms)))
 
     @summed

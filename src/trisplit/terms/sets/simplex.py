@@ -33,26 +33,27 @@ def by_kernel(x: Array, axis: int | None, total: float, kind: str, batch_ndim: i
     return out
 
 
-def rows_to_simplex(v: Array, total: float) -> Array:
-    """Return the projections of the vectors along the last axis onto the simplex, by sorting.
+def lines_to_simplex(v: Array, total: float, axis: int = -1) -> Array:
+    """Return the projections of the vectors along an axis onto the simplex, by sorting.
 
     Examples
     --------
     >>> import numpy as np
-    >>> rows_to_simplex(np.array([[3.0, 0.0], [0.5, 0.5]]), 1.0)
+    >>> lines_to_simplex(np.array([[3.0, 0.0], [0.5, 0.5]]), 1.0)
     array([[1. , 0. ],
            [0.5, 0.5]])
     """
     xp = namespace(v)
     # A shift of a line leaves its projection; without it `total` drowns in the rounding of a large sum.
-    v = v - xp.max(v, axis=-1, keepdims=True)
-    excess = xp.cumulative_sum(xp.flip(xp.sort(v, axis=-1), axis=-1), axis=-1) - total
-    count = xp.arange(1, v.shape[-1] + 1, dtype=v.dtype, device=device(v))
-    w = positive_part(v - xp.max(excess / count, axis=-1, keepdims=True))
+    v = v - xp.max(v, axis=axis, keepdims=True)
+    excess = xp.cumulative_sum(-xp.sort(-v, axis=axis), axis=axis) - total
+    count = xp.arange(1, v.shape[axis] + 1, dtype=v.dtype, device=device(v))
+    count = xp.reshape(count, (-1, *[1] * (v.ndim - 1 - axis % v.ndim)))
+    w = positive_part(v - xp.max(excess / count, axis=axis, keepdims=True))
     # The sums above are long, and round; those of w are `total` and a rest, which a step of Newton's method takes away.
     chosen = xp.astype(w > 0, v.dtype)
-    rest = xp.sum(w, axis=-1, keepdims=True) - total
-    return positive_part(w - chosen * rest / xp.sum(chosen, axis=-1, keepdims=True))
+    rest = xp.sum(w, axis=axis, keepdims=True) - total
+    return positive_part(w - chosen * rest / xp.sum(chosen, axis=axis, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -99,10 +100,7 @@ class Simplex(ConvexSet):
         """Return the projection of each slice along `axis`."""
         self._length(x.shape)
         projected = by_kernel(x, self._axis % x.ndim, self.total, "SIMPLEX")
-        if projected is not None:
-            return projected
-        xp, axis = namespace(x), self._axis
-        return xp.moveaxis(rows_to_simplex(xp.moveaxis(x, axis, -1), self.total), -1, axis)
+        return lines_to_simplex(x, self.total, self._axis) if projected is None else projected
 
     def support(self, u: Array) -> float:
         """Return total times the sum over slices of the largest entry."""

@@ -12,7 +12,7 @@ from trisplit.terms.base import ConvexSet
 from trisplit.terms.blocks import Lines, mapped, summed
 from trisplit.terms.checks import axis_or_none, parameter, positive
 from trisplit.terms.sets import sections
-from trisplit.terms.sets.simplex import by_kernel, rows_to_simplex
+from trisplit.terms.sets.simplex import by_kernel, lines_to_simplex
 
 __all__ = ["BoxSection", "CappedSimplex", "SolidSimplex"]
 
@@ -79,7 +79,7 @@ class SolidSimplex(Lines, ConvexSet):
     def _by_sorting(self, v: Array) -> Array:
         xp, inside = namespace(v), positive_part(v)
         fits = xp.sum(inside / self.total, axis=-1, keepdims=True) <= 1.0
-        return xp.where(fits, inside, rows_to_simplex(v, self.total))
+        return xp.where(fits, inside, lines_to_simplex(v, self.total))
 
     @summed
     def support(self, u: Array) -> Array:
