@@ -142,12 +142,12 @@ def test_no_list_of_iterates_is_kept(output, step):
 
 
 @pytest.mark.parametrize("name", TERMS)
-def test_looks_are_geometric(name):
+def test_checks_are_geometric(name):
     res = minimize(indefinite(), np.ones(SIZE), TERMS[name], step=0.1, tol=0, max_iter=3000)
     looks = res.trace["iteration"]
     assert looks[0] == 1
     assert looks[-1] == 3000
-    assert all(1 <= after - before <= max(1, 0.2 * before) for before, after in pairwise(looks))
+    assert all(1 <= after - before <= max(3, 0.2 * before) for before, after in pairwise(looks))
     assert all(after >= 1.15 * before for before, after in pairwise(looks[looks > 20][:-1]))
     assert len(res.trace) < 50
 

@@ -81,7 +81,7 @@ def test_a_batch_goes_on_problem_by_problem(name):
     warm = ts.minimize(f, cold, terms, batch_ndim=1)
     assert cold.nit.max() > 10
     assert warm.success.all()
-    assert warm.nit.max() <= 2
+    assert warm.nit.max() <= 4  # that of the second check
 
 
 def test_a_run_that_ran_out_of_iterations_goes_on():

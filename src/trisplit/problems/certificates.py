@@ -170,7 +170,7 @@ def certify(
     if kind != "bound":
         return Certificate(sizes["residual"] + sizes["rounding"], infeasibility, kind)
     copies = prod(made.y.shape) / prod(point.shape)
-    reach = host(norm(made.y - made.z, k)) + host(norm(made.d, k)) + copies**0.5 * base.diameter(point.shape)
+    reach = sizes["extent"] + copies**0.5 * base.diameter(point.shape)  # at least ||y - z|| + ||d||, and that
     return Certificate(host(problem.bound(made)) + reach * sizes["rounding"], infeasibility, kind)
 
 

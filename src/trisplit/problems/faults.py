@@ -34,6 +34,7 @@ WIDER = (3e3, 3e2)  # a mistake shows in a difference that is so many times wide
 # Where f is asked: how far from z to the start, and the width of a difference as a power of eps. Slopes that vanish
 # at z show there whatever else is wrong; farther away they do not vanish, and the wider the less noise matters.
 PLACES = ((0.0, 1 / 2), (0.5, 1 / 5), (0.1, 1 / 3))
+ENOUGH = 2  # places at which the gradient is right
 WITHIN = (-0.83, -0.37, 0.61)  # where the gradient must say the same: else f has ripples that differences pass over
 AROUND = 100.0  # widths: a difference is taken so far beside z, where f may have a kink
 RELATIVE = 1e-5  # error of y - prox(y) that is borne
@@ -64,7 +65,7 @@ def gradient_fault(
 ) -> str | None:
     """Return evidence that the gradient of f is wrong, None if it is right or nothing can be said.
 
-    It takes 12 values of f and 3 gradients where all is well.
+    It takes 8 values of f and 2 gradients where all is well.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def gradient_fault(
                 wrong = [slope for slope in seen if slope.right is False]
                 if len(wrong) == 2:  # one alone may have met a kink
                     return _in_words(max(wrong, key=lambda slope: abs(slope.said - slope.found)))
-                if not wrong and i >= len(PLACES):
+                if not wrong and (i >= len(PLACES) or sum(slope.right is True for slope in seen) == ENOUGH):
                     break
             if any(slope.right is not None for slope in seen):
                 return None
@@ -208,6 +209,8 @@ class Proximal(NamedTuple):
     p: Array
     gamma: float
     batch_ndim: int
+    n: Array  # y - p
+    size: Values  # of n
     t_p: Values
     miss: Values  # by how much p may be beside the minimiser
     blur: Values  # by how much gamma t may be wrong at p
@@ -217,13 +220,14 @@ class Proximal(NamedTuple):
         k, declared = batch_ndim, getattr(term, "accuracy", None) if isinstance(term, BaseTerm) else None
         units = eps(y) * (ACCURACY[is_indicator(term)] if declared is None else declared)
         root = sqrt(max(prod(y.shape[k:]), 1))
-        n = y - p
-        miss = 300 * units * root * (1.0 + np.asarray(norm(p, k)) + np.asarray(norm(y, k)))
-        t_p = _value(term, p)
+        n, t_p = y - p, _value(term, p)
+        size, of_p, of_y = (np.asarray(norm(x, k)) for x in (n, p, y))
+        miss = 300 * units * root * (1.0 + of_p + of_y)
         # Near the boundary of a domain a function is so steep that rounding of p matters.
-        nearby = _value(term, p - _times(np.minimum(miss / np.maximum(np.asarray(norm(n, k)), TINY), 1.0), n))
+        nearby = _value(term, p - _times(np.minimum(miss / np.maximum(size, TINY), 1.0), n))
         blur = gamma * np.where(np.isfinite(nearby - t_p), 4 * np.abs(nearby - t_p), 0.0)
-        return cls(term, y, p, gamma, k, *((t_p, miss, blur) if k else map(float, (t_p, miss, blur))))
+        numbers = size, t_p, miss, blur
+        return cls(term, y, p, gamma, k, n, *(numbers if k else map(float, numbers)))
 
     def loses_to(self, q: Array) -> bool:
         """Say whether q is better than p in any problem, beyond rounding."""
@@ -231,11 +235,10 @@ class Proximal(NamedTuple):
 
     def fall(self, q: Array) -> Values:
         """Return by how much t + ||. - y||^2 / (2 gamma) falls per unit from p to q, 0 if that may be rounding."""
-        k, n, move, t_q = self.batch_ndim, self.y - self.p, q - self.p, _value(self.term, q)
+        k, size, move, t_q = self.batch_ndim, self.size, q - self.p, _value(self.term, q)
+        along, distance = inner(self.n, move, k), norm(move, k)
         if k:
-            along, distance, size = (np.asarray(each) for each in (inner(n, move, k), norm(move, k), norm(n, k)))
-        else:  # plain numbers are many times faster
-            t_q, along, distance, size = float(t_q), inner(n, move), norm(move), norm(n)
+            along, distance = np.asarray(along), np.asarray(distance)
         curved = 0.0 if getattr(self.term, "convex", False) else distance**2 / 2
         excess = self.gamma * (self.t_p - t_q) + along - curved
         values = 1e3 * eps(q) * self.gamma * (0.01 + abs(self.t_p) + abs(t_q))
@@ -246,11 +249,11 @@ class Proximal(NamedTuple):
 
     def competitors(self, generator: np.random.Generator, *, few: bool = False) -> Iterator[Array]:
         """Yield points on the lines through p and y, through p and 0, and through p at random."""
-        p, n, r = self.p, self.y - self.p, noise(self.p, generator)
+        p, n, r = self.p, self.n, noise(self.p, generator)
         moves = [n, n / 10, p / 3, r / 3]
         if not few:
-            size, length = (np.asarray(norm(x, self.batch_ndim)) for x in (p, n))
-            short = _times(np.minimum(size / np.maximum(length, TINY), 1.0) / 10, n)
+            of_p = np.asarray(norm(p, self.batch_ndim))
+            short = _times(np.minimum(of_p / np.maximum(self.size, TINY), 1.0) / 10, n)
             moves += [short, p / 100, r / 100]
         for move in moves:
             yield from (p + move, p - move)
@@ -270,10 +273,10 @@ def attempt(compute: Callable[..., Kept], *args: object) -> Kept | None:
         return None
 
 
-def _value(term: Term, x: Array) -> np.ndarray:
+def _value(term: Term, x: Array) -> Values:
     """Return the value of a term on the host, NaN where it has none; of a batch one for each problem."""
     value = attempt(term.value, x)
-    return np.asarray(nan if value is None else as_host(value), dtype=float)
+    return value if type(value) is float else np.asarray(nan if value is None else as_host(value), dtype=float)
 
 
 def _times(numbers: np.ndarray, x: Array) -> Array:
@@ -355,7 +358,7 @@ def _is_outside(prox: Prox, point: Proximal, generator: np.random.Generator) -> 
     size = norm(p) + norm(y) or 1.0
 
     def outside(*points: Array) -> bool:
-        return all(np.isposinf(_value(point.term, x)).all() for x in points)
+        return all(np.all(np.isposinf(_value(point.term, x))) for x in points)
 
     def around(reach: float) -> Iterator[Array]:
         r = noise(p, generator)

@@ -28,6 +28,7 @@ ROUNDED = 32.0  # units of rounding in z and in a move of its first steps: so mu
 AROUND = 0.001  # of S: how far from z the curvature is measured
 STILL = 3.0  # checks in a row without a move but rounding
 EARLY, LATE, DRIFTING = 10.0, 20.0, 3.0
+STUCK = 0.8  # of ||z - x|| two checks ago
 COLLAPSE = 1e-3  # of the step
 AGAIN = 1.5  # a problem is in doubt again after so many times the iterations
 
@@ -42,6 +43,7 @@ FIRST = {
     "gamma": 1.0,
     "residual": 0.0,  # the norm r above
     "rounding": 0.0,  # what rounding may add to it
+    "extent": 0.0,  # at least ||y|| + ||z|| + ||x||
     "apart": 0.0,  # ||z - x||
     "slope": 0.0,  # the largest of ||grad f(z)|| and the subgradients of terms that are no sets
     "size": 0.0,  # ||z||
@@ -114,7 +116,7 @@ def doubtful(r: Record) -> bool:
 
     z and x have come no nearer for a while, z goes farther and farther, or the step has collapsed.
     """
-    stuck = r.t >= LATE and r.apart > r.tol * r.length and r.apart > 0.5 * r.apart_2
+    stuck = r.t >= LATE and r.apart > r.tol * r.length and r.apart > STUCK * r.apart_2
     r.apart_2, r.apart_1 = r.apart_1, r.apart
     r.drifting = r.drifting + 1.0 if r.moved >= max(0.1 * r.travel, r.moved_1) else 0.0
     r.moved_1 = r.moved

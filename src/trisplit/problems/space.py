@@ -124,13 +124,13 @@ class Space:
             lengths, copied = (np.reshape(rows, (len(rows), *batch)) for rows in (lengths, copied))
             gamma = np.reshape(to_numpy(gamma), batch) if is_array(gamma) else gamma
         apart, of_y, of_z, moved, from_origin, from_start, *slopes = lengths
+        extent = of_y + 2.0 * of_z + apart  # at least ||y|| + ||z|| + ||x||
         total, size = copied if len(copied) else (apart, of_z)
         return {
             "gamma": gamma,
             "residual": total / gamma,
-            "rounding": 4.0
-            * eps(z)
-            * ((of_y + 2.0 * of_z + apart) / gamma + slopes[0]),  # ||x|| is at most the last two
+            "rounding": 4.0 * eps(z) * (extent / gamma + slopes[0]),
+            "extent": extent,
             "apart": apart,
             "slope": reduce(larger, slopes),
             "size": size,

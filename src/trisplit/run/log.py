@@ -4,7 +4,7 @@ A `Log` never changes; a check makes a new one, so that an interrupt finds all o
 """
 
 from collections.abc import Callable, Sequence
-from math import nan, prod
+from math import inf, nan, prod
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -83,7 +83,7 @@ class Log(NamedTuple):
         """
         best, (made, numbers, scales) = self.best, found
         made = made if made.after is None else made._replace(after=None)
-        better = (scales.better == 1.0) & (self.done ^ True) & (numbers.fun == numbers.fun)  # not where that is NaN
+        better = (scales.better == 1.0) & (self.done ^ True) & (numbers.error < inf)  # not where f broke
         if best is None or count(better) == len(self.places):
             best = made, numbers
         elif count(better):

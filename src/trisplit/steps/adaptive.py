@@ -89,28 +89,28 @@ class Adaptive:
 
         Where that is not known, the first step moves the point by its own size.
         """
-        tiny, z = eps(y), problem.inside(y)
+        tiny, z, where = eps(y), problem.inside(y), np.where if problem.batch_ndim else chosen
         u = problem.grad(z)
         size, slope = np.asarray(problem.norms(z, u))
         sloped, ones = (slope > 0.0) & np.isfinite(slope), sqrt(prod(z.shape[problem.batch_ndim :]))
 
         def against(u: Array, move: np.ndarray) -> Array:
             """Return a move of that length against the gradient, where that is 0 along ones."""
-            along = problem.as_steps((move / np.where(sloped, slope, 1.0)).tolist(), z)
-            flat = problem.as_steps(np.where(sloped, 0.0, move / ones).tolist(), z)
-            return flat - along * u
+            along = problem.as_steps(move / where(sloped, slope, 1.0), z)
+            return problem.as_steps(where(sloped, 0.0, move / ones), z) - along * u
 
         far = max(1e-4, 10.0 * sqrt(tiny))  # shorter moves, next to ||z||, change the gradient by rounding alone
-        move = np.where(size > 0.0, far * size, 1.0)
+        move = where(size > 0.0, far * size, 1.0)
         with np.errstate(all="ignore"):
-            gamma = np.where((size > 0.0) & sloped, size / slope, 1.0)
+            gamma = where((size > 0.0) & sloped, size / slope, 1.0)
             L = problem.curvature(z, u, against(u, move))
-            if np.any(lost := (size == 0.0) & sloped & (L > 0.0)):  # the move of length 1 says what a short one is
-                move = np.where(lost, 0.01 * slope / L, move)
+            if (lost := (size == 0.0) & sloped & (L > 0.0)).any():  # the move of length 1 says what a short one is
+                move = where(lost, 0.01 * slope / L, move)
                 L = problem.curvature(z, u, against(u, move))
             # Rounding in the gradient alone makes L move as large as eps slope.
-            gamma = np.where(np.isfinite(L) & (L * move > tiny * slope), 1.0 / L, gamma)
-        return self.begin(problem, y, np.where(np.isfinite(gamma) & (gamma > 0.0), gamma, 1.0).tolist())
+            gamma = where(np.isfinite(L) & (L * move > tiny * slope), 1.0 / L, gamma)
+        known = where(np.isfinite(gamma) & (gamma > 0.0), gamma, 1.0)
+        return self.begin(problem, y, known if problem.batch_ndim else float(known))
 
     def begin(self, problem: "Space", y: Array, gamma: float | np.ndarray) -> tuple[StepSize, Memory]:
         """Return a first step that is known, and a memory of nothing."""
@@ -150,3 +150,8 @@ class Adaptive:
             r.f_x = problem.read(problem.value(made.x))
         refused = r.count(decisions.refuse)
         return problem.as_steps(r.gamma, d) if refused else made.gamma, memory
+
+
+def chosen(condition: bool, x: float, y: float) -> float:
+    """Return `np.where` of numbers, many times faster."""
+    return x if condition else y
