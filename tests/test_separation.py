@@ -69,7 +69,7 @@ def test_disjoint_sets_are_separated_in_all_units(name, scale):
     terms = DISJOINT[name](scale)
     proof = found(terms, scale * np.array([1.0, -2.0, 0.5, 3.0]), scale)
     assert proof is not None
-    assert verify_separation(terms, proof) == proof.distance > 1e6 * scale
+    assert verify_separation(terms, proof) == proof.distance > 1e8 * scale
 
 
 @pytest.mark.parametrize("name", ["balls", "a simplex and a half-space", "three discs that meet in pairs"])
@@ -81,7 +81,7 @@ def test_a_bounded_set_makes_the_proof_exact(name):
 
 def test_the_domain_of_a_function_takes_part():
     terms = [LogBarrier(), HalfSpace(ONES, -1.0)]
-    assert verify_separation(terms, found(terms, ONES, 1.0)) > 1e6
+    assert verify_separation(terms, found(terms, ONES, 1.0)) > 1e8
 
 
 def test_no_proof_speaks_of_nonconvex_sets_or_of_strangers():

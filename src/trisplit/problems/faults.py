@@ -34,7 +34,10 @@ WIDER = (3e3, 3e2)  # a mistake shows in a difference that is so many times wide
 # Where f is asked: how far from z to the start, and the width of a difference as a power of eps. Slopes that vanish
 # at z show there whatever else is wrong; farther away they do not vanish, and the wider the less noise matters.
 PLACES = ((0.0, 1 / 2), (0.5, 1 / 5), (0.1, 1 / 3))
-ENOUGH = 2  # places at which the gradient is right
+ENOUGH = 2  # places where the gradient is right, or wrong: one alone may have met a kink, or luck
+FLAT = 0.2  # of the typical slope
+AGREEING = (0.7, 0.85, 0.3)  # widths of more differences, which must agree where the gradient is to be wrong
+ELSEWHERE = (1.0, 3.0)  # widths, the second for whom is in doubt: at the same places noise would be the same
 WITHIN = (-0.83, -0.37, 0.61)  # where the gradient must say the same: else f has ripples that differences pass over
 AROUND = 100.0  # widths: a difference is taken so far beside z, where f may have a kink
 RELATIVE = 1e-5  # error of y - prox(y) that is borne
@@ -51,6 +54,12 @@ class Slope(NamedTuple):
     said: float
     found: float
     right: bool | None
+    typical: float = 0.0  # slope along a random direction
+
+    @property
+    def sure(self) -> bool:
+        """Whether a mistake would have shown: f is not nearly flat along p."""
+        return self.right is True and abs(self.said) >= FLAT * self.typical
 
 
 def gradient_fault(
@@ -92,21 +101,25 @@ def gradient_fault(
     >>> gradient_fault(right, np.array([2.0, 1.0, -3.0]), np.zeros(3)) is None
     True
     """
-    rng, seen = np.random.default_rng(seed), []
+    rng, seen = np.random.default_rng(seed), {True: [], False: [], None: []}
     with np.errstate(all="ignore"):
         inside = attempt(_to_domain, problem, start, gamma)
         start = z if inside is None else inside
         way = max(travel, norm(z - start), 1e-3 * norm(z))
         for scale in (way or 1.0, None):
             scale = scale or max(way, _of_values(problem, z)) or 1.0  # farther where values tell nothing
-            for i, (theta, power) in enumerate(2 * PLACES, 1):  # the second time for whom is in doubt
-                seen.append(_slope(problem, z + theta * (start - z), scale * eps(z) ** power, gamma, steepest, rng))
-                wrong = [slope for slope in seen if slope.right is False]
-                if len(wrong) == 2:  # one alone may have met a kink
-                    return _in_words(max(wrong, key=lambda slope: abs(slope.said - slope.found)))
-                if not wrong and (i >= len(PLACES) or sum(slope.right is True for slope in seen) == ENOUGH):
+            for k in ELSEWHERE:
+                for theta, power in PLACES:
+                    width = k * scale * eps(z) ** power
+                    slope = _slope(problem, z + theta * (start - z), width, gamma, steepest, rng)
+                    seen[slope.right].append(slope)
+                    if len(seen[False]) == ENOUGH:
+                        return _in_words(max(seen[False], key=lambda slope: abs(slope.said - slope.found)))
+                    if sum(slope.sure for slope in seen[True]) == ENOUGH:
+                        return None
+                if not seen[False]:
                     break
-            if any(slope.right is not None for slope in seen):
+            if seen[True] or seen[False]:
                 return None
     return None
 
@@ -141,8 +154,8 @@ def _slope(
     length, u = norm(p), attempt(problem.grad, fresh_copy(m))
     if not length > 1e-3 * width or u is None or not all_finite(u):
         return Slope(nan, nan, None)
-    said, found, right = compare_slopes(problem.value, problem.grad, m, u, p, steepest)
-    return Slope(said / length, found / length, right)
+    said, found, right, typical = compare_slopes(problem.value, problem.grad, m, u, p, steepest)
+    return Slope(said / length, found / length, right, typical / length)
 
 
 def _to_domain(problem: Problem, x: Array, gamma: float) -> Array:
@@ -176,7 +189,9 @@ def compare_slopes(
         return Slope(said, short, None)
     error = abs(short - said)
     if error <= blur + TOLERANCE * max(typical, abs(short)) + SINGLE * steepest * size / root:
-        return Slope(said, short, True)
+        return Slope(said, short, True, typical)
+    if any(not abs(central_difference(value, x, p, k)[0] - short) < error / 4 for k in AGREEING):
+        return Slope(said, short, None)
     for k in WITHIN:
         nearby = attempt(grad, x + k * p)
         if nearby is None or not abs(inner(nearby, p) - said) < error / 4:

@@ -32,6 +32,7 @@ ATTEMPTS, SWEEPS, STEPS = 3, 2, 10  # through the domains, and towards all of th
 OFF, TILTED = 1e-9, 1e-11  # how far a point may be off a domain, and a direction, relative to its size
 LEAST = 1e-7  # of the natural slope
 SLOWLY = 1e-2  # of a natural fall of phi, where that is a logarithm's: in each piece of the way
+SLIVER, STILL_FALLING = 1e-3, 0.1  # of the way: its end, and the slope there; that of a logarithm is 0.17 of the mean
 STRAIGHT = 1e-3  # by how much slopes along a line may differ
 DOUBLE = 1e-15  # machine epsilon
 SHORTEST = 1e-3  # what is left of a direction of norm 1 where it is one of recession
@@ -212,6 +213,9 @@ def _fall(problem: Problem, maps: Sequence[Projection], point: Array, d: Array, 
     if not all(isfinite(fall) and fall > most for fall, most in zip(falls, noise, strict=True)):
         return None
     slopes = [fall / ((far - near) * scale) for fall, (near, far) in zip(falls, pairwise(PIECES), strict=True)]
+    end = _phi(problem, point + (1 - SLIVER) * REACH * scale * d) - phis[-1]
+    if not end > max(noise[-1], STILL_FALLING * slopes[-1] * SLIVER * REACH * scale):  # a minimum is within reach
+        return None
     if slopes[-1] >= 0.5 * slopes[1]:
         straight = max(slopes[1:]) <= (1 + STRAIGHT) * min(slopes[1:])
         precise = eps(point) * REACH < 1e-3  # in single precision, sides that meet within reach look parallel

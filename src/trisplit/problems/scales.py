@@ -102,6 +102,8 @@ def check(r: Record) -> bool:
     rounded = r.gamma * r.rounding if isfinite(r.rounding) else 0.0
     r.steep = max(r.slope, min(r.steepest, r.length / r.gamma))
     r.still = r.still + 1.0 if max(r.apart, r.moved) <= 2.0 * rounded else 0.0
+    if r.still > 0.0 and r.gamma < COLLAPSE * r.longest:  # it will not move again
+        r.still = max(r.still, STILL)
     r.error = error(r, r.residual, r.apart)
     if r.error <= 0.9 * error(r, r.gained_residual, r.gained_apart):
         r.gained, r.gained_residual, r.gained_apart = r.t, r.residual, r.apart

@@ -26,7 +26,7 @@ from trisplit.problems.oracles import Counts, Term, counted_prox
 from trisplit.problems.problem import Problem, constant_of, is_indicator
 from trisplit.terms import Free
 
-FAR = 1e6  # times all that was seen: where a common point would have to lie
+FAR = 1e8  # times all that was seen: where a common point would have to lie
 WIDTHS = (1e1, 1e3, 1e5, 1e7)  # how far points go along their normals, relative to the scale
 ROUNDING = 20.0  # units in each subtraction and inner product
 PROMISING = 0.3  # of the scale: if no common point is nearer than that, other points are tried
@@ -81,7 +81,7 @@ def separate(problem: Problem, centre: Array, points: Sequence[Array], scale: fl
     points : sequence of arrays
         Where the proximal map of each term arrived.
     scale : float
-        The size of all that was seen; a proof says that there is no common point at all, or none within 1e6 times that.
+        The size of all that was seen; a proof says that there is no common point at all, or none within 1e8 times that.
     steps : int
         How many averaged projections may be spent.
 
@@ -90,7 +90,7 @@ def separate(problem: Problem, centre: Array, points: Sequence[Array], scale: fl
     >>> import numpy as np, trisplit as ts
     >>> f = lambda x: (0.0, 0 * x)
     >>> far = ts.Problem(f, [ts.terms.HalfSpace(np.ones(2), -1.0), ts.terms.HalfSpace(-np.ones(2), -1.0)])
-    >>> separate(far, np.zeros(2), [-np.ones(2) / 2, np.ones(2) / 2], scale=1.0, steps=10).distance > 1e6
+    >>> separate(far, np.zeros(2), [-np.ones(2) / 2, np.ones(2) / 2], scale=1.0, steps=10).distance > 1e8
     True
     >>> near = ts.Problem(f, [ts.terms.HalfSpace(np.ones(2), -1.0), ts.terms.HalfSpace(-np.ones(2), 1.0)])
     >>> separate(near, np.zeros(2), [-np.ones(2) / 2, np.zeros(2)], scale=1.0, steps=10) is None

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trisplit.arrays import Array
+from trisplit.arrays import Array, eps, none_if_failed
 from trisplit.arrays.batched import all_finite, norm
-from trisplit.problems.faults import gradient_fault, prox_fault
+from trisplit.problems.faults import gradient_fault, noise, prox_fault
 from trisplit.problems.oracles import is_ours
 from trisplit.problems.recession import Recession, recede
 from trisplit.problems.scales import COLLAPSE, FIRST
@@ -27,6 +27,7 @@ from trisplit.steps.records import Record, Table
 PLATEAU, FEW = 8.0, 50.0  # so many times as many iterations without progress as with, at least so many with
 NEARLY = 1e-3  # an error above which a plateau may be one of the way
 FARTHER = 1e3  # times the size of all that was seen, where f still falls
+ROUGH = 10.0  # times the curvature on a longer way: noise
 COARSE = 100.0  # units of rounding of gradients less precise than x0
 STEPS = 30  # averaged projections in search of a separation, and one for each so many iterations
 SHARE, LARGE = 4, 10_000  # of small problems; large ones must not spend a tenth of the run on it
@@ -59,9 +60,19 @@ class Case(NamedTuple):
     def no_progress(self) -> bool:
         """Whether the error has hardly fallen for most of the run, or is as small as coarse gradients allow."""
         r = self.scales
-        coarse = COARSE * self.problem.base.f.coarse * r.steepest
-        plateau = r.t > PLATEAU * max(r.gained, FEW) and r.t > 2.0 * r.best_t
-        return (plateau and r.error <= NEARLY) or r.residual <= coarse
+        coarse = self.problem.base.f.coarse
+        plateau = r.t > PLATEAU * max(r.gained, FEW) and r.t > 2.0 * r.best_t and r.error <= NEARLY
+        if plateau and (coarse > 0.0 or r.apart > r.residual * r.gamma or self.noisy):
+            return True
+        return r.residual <= COARSE * coarse * r.steepest
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the gradient changes on a short way by far more than its change on a long one explains."""
+        base, z = self.problem.base, self.problem.point(self.made)
+        u, move = base.grad(z), noise(z, np.random.default_rng(0))
+        near, far = (none_if_failed(base.curvature, z, u, width * move) for width in (eps(z) ** 0.5, eps(z) ** 0.2))
+        return near is None or far is None or not near <= ROUGH * far
 
     def unsolvable(self) -> Iterator[Verdict]:
         """Yield what proves that there is no common point of the domains, or that phi falls without end."""
