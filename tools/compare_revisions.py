@@ -106,6 +106,11 @@ def cases() -> dict[str, Case]:
     return found
 
 
+def repeat(run: Callable[[], object], calls: int) -> None:
+    for _ in range(calls):
+        run()
+
+
 def work() -> None:
     """Run the case that is named on each line of standard input, and answer with its seconds."""
     from benchmarks.timing import seconds, settled
@@ -121,7 +126,7 @@ def work() -> None:
                 ready[name] = known[name]()
                 ready[name]()  # compiles and imports
                 calls = max(1, round(TURN / seconds(ready[name])))
-            print(seconds(lambda: [ready[name]() for _ in range(calls)]) / calls, file=answers, flush=True)
+            print(seconds(partial(repeat, ready[name], calls)) / calls, file=answers, flush=True)
 
 
 def ratios(workers: list[subprocess.Popen[str]], name: str, pairs: int) -> Iterator[tuple[float, float]]:

@@ -87,7 +87,10 @@ class Log(NamedTuple):
         if best is None or count(better) == len(self.places):
             best = made, numbers
         elif count(better):
-            best = merged(better, made, best[0], batch), Measured(*(np.where(better, *pair) for pair in zip(numbers, best[1], strict=True)))
+            best = (
+                merged(better, made, best[0], batch),
+                Measured(*(np.where(better, *pair) for pair in zip(numbers, best[1], strict=True))),
+            )
         if "scales" not in news:
             news["scales"] = self.scales.copy()
             kept = ("best_residual", "best_apart", "best_t")
@@ -116,8 +119,8 @@ class Log(NamedTuple):
             gamma = np.asarray(as_host(engine.now.gamma), dtype=float)
             ends.gamma[places] = np.broadcast_to(gamma.ravel(), self.places.shape)[few]
         told = {**numbers._asdict(), "iteration": t, "nit": engine.t, "status": STATUSES.index(status)}
-        for name, column in told.items():
-            ends.rows[name][places] = column[few] if isinstance(column, np.ndarray) and column.ndim else column
+        for name, number in told.items():
+            ends.rows[name][places] = number[few] if isinstance(number, np.ndarray) and number.ndim else number
 
         def put(new: Array | None, old: Array | None) -> Array | None:
             if new is None or old is None:

@@ -30,7 +30,11 @@ from trisplit.run.verdicts import verdict_on
 from trisplit.splitting.engine import Checked, Engine, Measured, Scales, Splitting, broken
 from trisplit.splitting.tos import Iterate
 
-CHECK_EVERY, GROWING_FROM, CHECK_GROWTH = 3, 10, 1.2  # iterations between checks, then by how much t grows till the next
+CHECK_EVERY, GROWING_FROM, CHECK_GROWTH = (
+    3,
+    10,
+    1.2,
+)  # iterations between checks, then by how much t grows till the next
 SAVE_SECONDS = 10.0
 COMPACT_SHARE = 1 / 10  # of finished rows; taking rows out costs as much as an iteration or two
 STILL_AFTER = 20  # iterations: a run may need some before it moves

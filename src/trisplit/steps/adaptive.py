@@ -27,13 +27,14 @@ for one problem or for each of a batch. A GPU is waited for four times in an ite
 for the moves, for ||d||^2, ||grad f(z)||^2 and <grad f(z), d> at once, and for f(x).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from trisplit.arrays import Array, StepSize, eps
+from trisplit.arrays import Array, Kept, StepSize, eps
 from trisplit.steps import decisions
 from trisplit.steps.base import Proposal
 from trisplit.steps.records import Record, Table
@@ -89,7 +90,8 @@ class Adaptive:
 
         Where that is not known, the first step moves the point by its own size.
         """
-        tiny, z, where = eps(y), problem.inside(y), np.where if problem.batch_ndim else chosen
+        tiny, z = eps(y), problem.inside(y)
+        where: Callable[..., np.ndarray] = np.where if problem.batch_ndim else chosen
         u = problem.grad(z)
         size, slope = np.asarray(problem.norms(z, u))
         sloped, ones = (slope > 0.0) & np.isfinite(slope), sqrt(prod(z.shape[problem.batch_ndim :]))
@@ -152,6 +154,6 @@ class Adaptive:
         return problem.as_steps(r.gamma, d) if refused else made.gamma, memory
 
 
-def chosen(condition: bool, x: float, y: float) -> float:
+def chosen(condition: np.ndarray, x: Kept, y: Kept) -> Kept:
     """Return `np.where` of numbers, many times faster."""
     return x if condition else y
