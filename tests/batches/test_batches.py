@@ -8,10 +8,11 @@ import pytest
 import trisplit as ts
 from tests.backends.problems import CASES
 from tests.batches.problems import Quadratics, Selectable, batch_of, state_of
+from trisplit.problems.measures import Measured
 from trisplit.problems.product import with_two_terms
-from trisplit.problems.space import Marks
+from trisplit.problems.sizes import Marks
 from trisplit.run.run import Run
-from trisplit.splitting.engine import Measured, Splitting
+from trisplit.splitting.engine import Splitting
 from trisplit.splitting.frank_wolfe import frank_wolfe
 from trisplit.splitting.tos import iterate
 from trisplit.steps import Adaptive, Constant

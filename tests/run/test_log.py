@@ -9,10 +9,11 @@ import trisplit as ts
 from tests.batches.problems import batch_of
 from trisplit.arrays.batched import take_rows
 from trisplit.options import Options
-from trisplit.problems.space import Marks
+from trisplit.problems.measures import Checked, Measured
+from trisplit.problems.sizes import Marks
 from trisplit.result import Status
 from trisplit.run.log import STATUSES, Log, merged
-from trisplit.splitting.engine import Checked, Measured, Splitting
+from trisplit.splitting.engine import Splitting
 from trisplit.steps import Constant
 from trisplit.terms import L1, Box, L2Ball
 

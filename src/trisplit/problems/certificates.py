@@ -18,7 +18,8 @@ from trisplit.errors import InputError
 from trisplit.problems.problem import Problem
 from trisplit.problems.recession import Recession, verify_recession
 from trisplit.problems.separation import Separation, verify_separation
-from trisplit.problems.space import Marks, Space
+from trisplit.problems.sizes import Marks, sizes_of
+from trisplit.problems.space import Space
 from trisplit.result import Certificate
 from trisplit.splitting.tos import FIXED, Iterate, State, iterate
 
@@ -166,7 +167,7 @@ def certify(
         xp = namespace(point)
         rounding = 8.0 * eps(point) * host(inner(xp.abs(made.u), xp.abs(point), k))
         return Certificate(host(base.gap(made.z, made.u)) + rounding, infeasibility, kind)
-    sizes = sizes or problem.sizes(made, Marks(*[point] * 3))
+    sizes = sizes or sizes_of(problem, made, Marks(point, point, point))
     if kind != "bound":
         return Certificate(sizes["residual"] + sizes["rounding"], infeasibility, kind)
     copies = prod(made.y.shape) / prod(point.shape)

@@ -4,13 +4,12 @@ A space says where points live and how they are compared. `Problem` is the plain
 """
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 from math import prod
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Literal, TypeGuard
 
 import numpy as np
 
-from trisplit.arrays import Array, Shape, StepSize, Values, eps, from_numpy, is_array, namespace, to_numpy
+from trisplit.arrays import Array, Shape, StepSize, Values, from_numpy, is_array, namespace, to_numpy
 from trisplit.arrays.batched import (
     all_finite,
     column,
@@ -28,14 +27,6 @@ if TYPE_CHECKING:
     from trisplit.problems.oracles import Counts
     from trisplit.problems.problem import Problem
     from trisplit.splitting.tos import Iterate
-
-
-class Marks(NamedTuple):
-    """Points that a run has been at."""
-
-    before: Array  # the check before
-    origin: Array  # where z and x first came near each other
-    start: Array
 
 
 class Space:
@@ -110,34 +101,6 @@ class Space:
     def together(self, d: Array) -> Array:
         """Return the sum over copies of x."""
         return d
-
-    def sizes(self, made: "Iterate", marks: Marks) -> dict[str, Values]:
-        """Return what `trisplit.problems.scales` asks of a check."""
-        d, z, k = made.d, self.point(made), self.batch_ndim
-        slopes = [self.dual(made, i) for i in self.base.functions]
-        moves = [z - mark for mark in marks]
-        lengths = self.norms(d, made.y, made.z, *moves, made.u, *slopes)
-        copied = [] if self.hands_out_z else self.norms(self.together(d), z)
-        gamma, larger = made.gamma, max
-        if k:
-            batch, larger = made.y.shape[:k], np.maximum
-            lengths, copied = (np.reshape(rows, (len(rows), *batch)) for rows in (lengths, copied))
-            gamma = np.reshape(to_numpy(gamma), batch) if is_array(gamma) else gamma
-        apart, of_y, of_z, moved, from_origin, from_start, *slopes = lengths
-        extent = of_y + 2.0 * of_z + apart  # at least ||y|| + ||z|| + ||x||
-        total, size = copied if len(copied) else (apart, of_z)
-        return {
-            "gamma": gamma,
-            "residual": total / gamma,
-            "rounding": 4.0 * eps(z) * (extent / gamma + slopes[0]),
-            "extent": extent,
-            "apart": apart,
-            "slope": reduce(larger, slopes),
-            "size": size,
-            "moved": moved,
-            "from_origin": from_origin,
-            "from_start": from_start,
-        }
 
     def embed(self, u: Array) -> Array:
         """Return a gradient of f as one in this space, the adjoint of `smooth_part`."""

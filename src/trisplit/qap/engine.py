@@ -13,13 +13,15 @@ from trisplit.arrays import eps
 from trisplit.arrays.batched import norm
 from trisplit.errors import InputError
 from trisplit.problems.certificates import certify
+from trisplit.problems.measures import Checked, Measured, unknown
 from trisplit.problems.problem import Problem
-from trisplit.problems.space import Marks, Space
+from trisplit.problems.sizes import Marks, Scales
+from trisplit.problems.space import Space
 from trisplit.qap.concavity import STAGE, Concavity
 from trisplit.qap.objective import Objective, Tangent
 from trisplit.qap.swap_form import aligned
 from trisplit.result import Status
-from trisplit.splitting.engine import Checked, Engine, Measured, Scales, Splitting, Watch
+from trisplit.splitting.engine import Engine, Splitting, Watch
 from trisplit.splitting.frank_wolfe import frank_wolfe
 from trisplit.splitting.tos import Iterate
 from trisplit.steps import Adaptive, Constant, StepRule
@@ -164,7 +166,7 @@ class Relaxation(Engine):
     def rated(self, problem: Space, made: Iterate, kind: str) -> Measured:
         """Return how good z is by that kind of certificate."""
         if problem.finite(made.z, made.x, made.u) is not True:
-            return self.unknown()
+            return unknown(())
         found = certify(problem, made, kind)
         return self.graded(float(problem.objective(made)), float(found.stationarity), float(found.infeasibility), kind)
 

@@ -17,15 +17,15 @@ import numpy as np
 
 from trisplit.arrays import Array, as_host, to_numpy
 from trisplit.errors import InputError
+from trisplit.problems.measures import Measured
 from trisplit.problems.problem import Problem
 from trisplit.problems.recession import Recession
 from trisplit.problems.separation import Separation
-from trisplit.problems.space import Marks
+from trisplit.problems.sizes import Marks
 from trisplit.result import BatchTraceRow, TraceRow
 from trisplit.run.log import Log
 from trisplit.run.tree import Arrays, Json, packed, unpacked
 from trisplit.run.verdicts import Verdict
-from trisplit.splitting.engine import Measured
 from trisplit.splitting.tos import Iterate, State
 from trisplit.steps.adaptive import Memory
 from trisplit.steps.base import StepRule

@@ -13,11 +13,12 @@ from trisplit.arrays import Array, Shape, as_host, from_numpy, index_like, to_nu
 from trisplit.arrays.batched import all_finite, column, each_finite, put_rows, take_rows, where_rows
 from trisplit.options import Options
 from trisplit.problems.certificates import recompute
+from trisplit.problems.measures import Checked, Measured
 from trisplit.problems.scales import FIRST
-from trisplit.problems.space import Marks
+from trisplit.problems.sizes import Marks, Scales
 from trisplit.result import BatchResult, BatchTraceRow, Certificate, Guarantee, Result, Status, Trace, TraceRow
 from trisplit.run.verdicts import Verdict
-from trisplit.splitting.engine import Checked, Engine, Measured, Part, Scales, Splitting, Warm, mapped
+from trisplit.splitting.engine import Engine, Part, Splitting, Warm, mapped
 from trisplit.splitting.tos import Iterate, differs
 from trisplit.steps.records import Table
 

@@ -4,12 +4,10 @@ One problem is a batch of one row. A problem that converged, or became NaN, is p
 the terms can `select` some of their problems, the rows of the finished ones are taken out of the arrays as soon as
 enough have gathered; elsewhere they are iterated on, and not checked again.
 
-At each iterate the first of these decides: f(z) is not finite (that problem ends); the callback says so; a check finds
-problems that are not finite, converged, stalled, or proven to have no solution or a wrong oracle (they end); the time
-is up; the iterations are used up. Ctrl-C ends a run anywhere, and so does an exception that stands for a NaN.
+When problems are over, and why, is decided in `trisplit.run.endings`.
 """
 
-from math import inf, isfinite, isnan, prod
+from math import isnan, prod
 from time import perf_counter
 from typing import Any
 from warnings import warn
@@ -17,35 +15,25 @@ from warnings import warn
 import numpy as np
 
 from trisplit.arrays import shapes_are_cheap
-from trisplit.arrays.batched import where_rows
 from trisplit.errors import InputError
 from trisplit.options import Options
-from trisplit.problems.faults import prox_fault
-from trisplit.problems.space import Marks
+from trisplit.problems.measures import Measured
 from trisplit.progress import Progress
 from trisplit.result import BatchTraceRow, Status, TraceRow
 from trisplit.run.checkpoint import Checkpoint
-from trisplit.run.log import Guarantees, Log, Mask, as_result, count, merged
-from trisplit.run.verdicts import verdict_on
-from trisplit.splitting.engine import Checked, Engine, Measured, Scales, Splitting, broken
+from trisplit.run.endings import Endings, marks_after, not_finite_at_start
+from trisplit.run.log import Guarantees, Log, as_result, count, merged
+from trisplit.splitting.engine import Engine, Splitting, broken
 from trisplit.splitting.tos import Iterate
 
-CHECK_EVERY, GROWING_FROM, CHECK_GROWTH = (
-    3,
-    10,
-    1.2,
-)  # iterations between checks, then by how much t grows till the next
+CHECK_EVERY, GROWING_FROM, CHECK_GROWTH = 3, 10, 1.2  # iterations between checks, and by how much t grows from then on
 SAVE_SECONDS = 10.0
 COMPACT_SHARE = 1 / 10  # of finished rows; taking rows out costs as much as an iteration or two
-STILL_AFTER = 20  # iterations: a run may need some before it moves
-MOST_ASKED = 8  # problems of a batch that are asked for evidence at once, and of those that converge at all
-UNASKED = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.CALLBACK)  # for whom evidence would come too late
 VAIN = 100  # iterations, before which it is not worth a word that finished problems are iterated on
 LET_GO = {
     "`f`": "declare `f.rowwise = True` if it treats each row of x alike, or give it `select(members)`",
     "a term": "give it `select(members)`",
 }
-NOT_FINITE_AT_START = "`f` or its gradient is NaN or inf at the first iterate; start where both are finite"
 
 
 class Run:
@@ -63,7 +51,7 @@ class Run:
         # Replaced together, so that an interrupt finds two that agree.
         self.now, self.saved_at = (engine, Log.of(engine, options)), options.begin
         self.options, self.seed, self.checkpoint = options, options.seed, checkpoint
-        self.endable = options.tol > 0.0 or options.atol > 0.0
+        self.endings = Endings(options, prod(engine.batch))
         watched = (options.callback, options.time_limit, checkpoint) != (None, None, None)
         self.watcher = self.watch if watched or options.output == "random" else None
         self.whole, self.counts = engine, engine.problem.counts
@@ -100,11 +88,11 @@ class Run:
                 self.save()
             raise
         if self.engine.now is None:
-            raise InputError(self.not_finite_at_start(None))
+            raise InputError(not_finite_at_start(self.engine, None))
         if status is not Status.NOT_FINITE and (self.engine.batch or not self.log.ended_as(Status.NOT_FINITE).any()):
             self.save()  # else the file before is worth more than this end
         if status is not None and self.log.left:
-            self.now = self.engine, self.ended(self.log, self.log.done ^ True, status)
+            self.now = self.engine, self.endings.ended(*self.now, self.log.done ^ True, status)
         return as_result(self.log, self.whole, guarantees, perf_counter() - self.begin, self.seed)
 
     def advance(self) -> Status | None:
@@ -118,7 +106,7 @@ class Run:
             finite = np.isfinite(np.ravel(np.asarray(engine.now.f_z))) if engine.batch else False
             rows = (log.done ^ True) & (finite ^ True)
             if count(rows):  # those that have ended may still be in the arrays
-                self.now = engine, self.ended(self.log, rows, Status.NOT_FINITE)
+                self.now = engine, self.endings.ended(engine, log, rows, Status.NOT_FINITE)
         reason = self.check_if_due(reason)
         self.compact()
         self.counted = dict(vars(self.counts))
@@ -179,75 +167,19 @@ class Run:
         numbers, news = found.numbers, {}
         unknown = np.isnan(numbers.fun) if engine.batch else isnan(numbers.fun)
         if log.best is None and count(unknown) == len(log.places):  # by another kind of certificate they may be known
-            self.now = engine, self.ended(log, log.done ^ True, Status.NOT_FINITE)
+            self.now = engine, self.endings.ended(engine, log, log.done ^ True, Status.NOT_FINITE)
             return
         if count(unknown) < len(log.places) and not (log.trace and log.trace[-1].iteration == made.t):  # of a file
             news["trace"] = (*log.trace, self.trace_row(made, numbers, start))
         if due:
             news |= {"next_check": check_after(made.t), "samples_then": self.counts.samples}
-            news |= {"scales": found.scales, "marks": self.marks(found)}
+            news |= {"scales": found.scales, "marks": marks_after(engine, log, found)}
         log = log.checked(found, engine.batch, **news)
         if count(unknown) and count(unknown & (log.done ^ True)):
-            log = self.ended(log, unknown & (log.done ^ True), Status.NOT_FINITE)
-        if self.endable and self.options.output != "random":
-            engine, log = self.judged(engine, log, made, numbers, found.scales, due)
-        self.now = engine, log
+            log = self.endings.ended(engine, log, unknown & (log.done ^ True), Status.NOT_FINITE)
+        self.now = self.endings.after_check(engine, log, made, found, due=due)
         self.counted = dict(vars(self.counts))
         self.checking += perf_counter() - start
-
-    def marks(self, found: Checked) -> Marks:
-        """Return the points of this check, where z and x came near each other at it as origins."""
-        (engine, log), point = self.now, self.engine.problem.point(found.made)
-        settled = found.scales.settled == 1.0
-        if not count(settled):
-            return Marks(point, log.marks.origin, engine.x0)
-        if count(settled) == len(log.places):
-            return Marks(point, point, engine.x0)
-        return Marks(point, where_rows(np.reshape(settled, engine.batch), point, log.marks.origin), engine.x0)
-
-    def judged(
-        self, engine: Engine, log: Log, made: Iterate, numbers: Measured, scales: Scales, due: bool
-    ) -> tuple[Engine, Log]:
-        """Put the rows aside for which the run is over: those within the tolerance, and those that cannot get there."""
-        left = log.done ^ True
-        still = engine.still(scales) & left & (made.t >= STILL_AFTER)
-        asked = still | (self.within_tol(numbers) & left)
-        if count(asked):
-            answer, numbers, _ = engine.confirm(made, scales)
-            rows = asked & self.within_tol(numbers)
-            log = self.finished(log, rows, answer, numbers, Status.CONVERGED)
-            stuck = still & (rows ^ True)
-            if count(stuck):
-                again = engine.restarted(scales)
-                if again is not None:
-                    return again, log
-                answer, numbers, _ = engine.confirm(made, scales, natural=False)
-                log = self.finished(log, stuck, answer, numbers, Status.STALLED)
-        if due and count(doubts := engine.doubts(scales) & (log.done ^ True)):
-            answer, numbers, _ = engine.confirm(made, scales, natural=False)
-            log = self.finished(log, doubts, answer, numbers, None)
-        return engine, log
-
-    def finished(self, log: Log, rows: Mask, made: Iterate, numbers: Measured, status: Status | None) -> Log:
-        """Return the log with rows put aside, with another status where there is evidence; with None only these."""
-        if not count(rows):
-            return log
-        engine, places = self.engine, np.flatnonzero(rows)
-        if self.endable and engine.scale_free and log.best is not None and status not in UNASKED:
-            if status is Status.CONVERGED:  # one mistake of f or a term is that of all rows
-                places = places[log.places[places] % (1 + prod(self.whole.batch) // MOST_ASKED) == 0]
-            for row in places[:: 1 + len(places) // MOST_ASKED]:
-                with self.counts.apart():
-                    verdict = verdict_on(engine, log.scales, log.marks, made, numbers, int(row), status)
-                if verdict is not None:
-                    only = np.arange(len(log.places)) == row if engine.batch else True
-                    log = log.finish(only, engine, made, numbers, verdict.status, verdict)
-                    rows = rows & (only ^ True)
-        return log if status is None else log.finish(rows, engine, made, numbers, status)
-
-    def within_tol(self, numbers: Measured) -> Mask:
-        """Say for each row whether the tolerance holds; two zeros ask for no end."""
-        return numbers.error <= (self.options.tol if self.endable else -inf)
 
     def trace_row(self, made: Iterate, numbers: Measured, start: float) -> TraceRow | BatchTraceRow:
         """Return the line of the trace for a check that began at `start`."""
@@ -276,42 +208,6 @@ class Run:
             self.warned, whose = True, "a term" if engine.problem.base.f.selects else "`f`"
             text = f"more time went into finished problems than into others, as {whose} cannot let them go"
             warn(f"{text}; {LET_GO[whose]}", RuntimeWarning, stacklevel=6)
-
-    def ended(self, log: Log, rows: Mask, status: Status) -> Log:
-        """Return the log with rows put aside at the iterate that is asked for; where it is not finite, at the best."""
-        engine, chosen = self.engine, log.drawn or self.engine.now
-        if log.best is not None and (self.options.output == "best" or status is Status.NOT_FINITE):
-            chosen, _ = log.best
-        assert chosen is not None
-        answer, numbers, _ = engine.confirm(chosen, log.scales, natural=False)
-        if log.best is None and not np.isfinite(numbers.fun).any():
-            raise InputError(self.not_finite_at_start(answer))
-        best, best_numbers = log.best or (answer, numbers)  # a run may end before its first check
-        arrived = status in (Status.MAX_ITER, Status.TIME_LIMIT)  # a drawn point is judged here only
-        failed = older = unfounded(numbers)
-        if engine.final_kind != engine.kind and (status is Status.INTERRUPTED or count(failed)):
-            best_numbers = engine.confirm(best, log.scales, natural=False).numbers
-        if status is Status.INTERRUPTED:
-            worse = best_numbers.error < numbers.error
-            failed = failed & ((worse & np.isfinite(numbers.fun)) ^ True)
-            older = worse | failed
-        good = rows & self.within_tol(numbers) & (failed ^ True) & arrived & (self.options.output == "random")
-        if count(good):
-            sure, how, _ = engine.confirm(answer, log.scales)
-            good = good & self.within_tol(how)
-            log = self.finished(log, good, sure, how, Status.CONVERGED)
-        log = self.finished(log, rows & (good ^ True) & (older ^ True), answer, numbers, status)
-        log = self.finished(log, rows & older & (failed ^ True), best, best_numbers, status)
-        return self.finished(log, rows & failed, best, best_numbers, Status.NOT_FINITE)
-
-    def not_finite_at_start(self, made: Iterate | None) -> str:
-        """Return why a run has no point to hand out."""
-        engine, failure = self.engine, self.engine.problem.base.f.failure
-        found = None if made is None or engine.batch else prox_fault(engine.problem, made)
-        if found is not None:
-            place, why = found
-            return f"`terms[{place}]`: {why}; mend its `prox` or its `value`"
-        return NOT_FINITE_AT_START + (f"; {failure}" if failure else "")
 
     def save(self) -> None:
         """Write the checkpoint: all that the next iterates, the trace and the answers depend on."""
@@ -357,9 +253,3 @@ class Run:
 def check_after(t: int) -> int:
     """Return when to check after iteration t: where problems are small, a check costs more than an iteration."""
     return t + CHECK_EVERY if t < GROWING_FROM else int(CHECK_GROWTH * t)
-
-
-def unfounded(numbers: Measured) -> Mask:
-    """Say for each row whether its certificate is not finite."""
-    certificate = numbers.stationarity + numbers.infeasibility
-    return not isfinite(certificate) if isinstance(certificate, float) else ~np.isfinite(certificate)

@@ -11,16 +11,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trisplit.arrays import Array, eps, none_if_failed
+from trisplit.arrays import Array, eps, is_array, none_if_failed, to_numpy
 from trisplit.arrays.batched import all_finite, norm
+from trisplit.problems.alone import alone
 from trisplit.problems.faults import gradient_fault, noise, prox_fault
+from trisplit.problems.measures import Measured
 from trisplit.problems.oracles import is_ours
+from trisplit.problems.product import with_two_terms
 from trisplit.problems.recession import Recession, recede
 from trisplit.problems.scales import COLLAPSE, FIRST
 from trisplit.problems.separation import Separation, separate
-from trisplit.problems.space import Marks, Space
+from trisplit.problems.sizes import Marks, Scales
+from trisplit.problems.space import Space, has_rows
 from trisplit.result import Status
-from trisplit.splitting.engine import Engine, Measured, Scales
+from trisplit.splitting.engine import Engine
 from trisplit.splitting.tos import Iterate
 from trisplit.steps.records import Record, Table
 
@@ -132,7 +136,7 @@ def verdict_on(
     if isinstance(scales, Table):
         own = Record({name: float(scales.rows[name][row]) for name in FIRST})
         x0, last = (engine.taken(x, np.array([row]))[0, ...] for x in (engine.x0, marks.before))
-        case = Case(*engine.alone(made, row), own, x0, last, float(np.ravel(numbers.fun)[row]))
+        case = Case(*one_of(engine, made, row), own, x0, last, float(np.ravel(numbers.fun)[row]))
     else:
         case = Case(engine.problem, made, scales, engine.x0, marks.before, float(numbers.fun))
     if case.made.z is None or not all_finite(case.problem.point(case.made)):
@@ -146,3 +150,13 @@ def verdict_on(
     unsolvable = () if status is Status.CONVERGED else case.unsolvable()
     faulty = () if status is None and case.scales.gamma >= COLLAPSE * case.scales.longest else case.faulty()
     return next(chain(unsolvable, faulty, remaining), None)
+
+
+def one_of(engine: Engine, made: Iterate, row: int) -> tuple[Space, Iterate]:
+    """Return one problem of a batch as one of its own, with its part of an iterate."""
+    problem = with_two_terms(alone(engine.problem.base, engine.problem.point(made), row))
+    parts = {name: part for name, part in made._asdict().items() if has_rows(part, engine.batch)}
+    one = {name: engine.taken(part, np.array([row]))[0, ...] for name, part in parts.items()}
+    gamma = one.get("gamma", made.gamma)
+    gamma = float(to_numpy(gamma).ravel()[0]) if is_array(gamma) else gamma
+    return problem, made._replace(**{**one, "gamma": gamma})

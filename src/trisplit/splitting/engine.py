@@ -6,7 +6,7 @@ is a subclass of `Engine` with `step`, or with `advance`, `measure` and `confirm
 
 from collections.abc import Callable
 from copy import copy
-from math import inf, isfinite, nan, prod
+from math import isfinite
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -15,12 +15,8 @@ from trisplit.arrays import (
     Array,
     Shape,
     StepSize,
-    Values,
-    as_host,
     eps,
-    from_numpy,
     index_like,
-    is_array,
     misfits,
     none_if_failed,
     on_host,
@@ -30,39 +26,19 @@ from trisplit.arrays import (
 from trisplit.arrays.batched import all_finite, norm, per_problem, take_rows
 from trisplit.errors import InputError
 from trisplit.gradients.base import Estimated
-from trisplit.problems.alone import alone
-from trisplit.problems.certificates import certify, recompute
+from trisplit.problems.certificates import recompute
+from trisplit.problems.measures import Checked, confirmed, judged, unknown
 from trisplit.problems.oracles import is_convex
-from trisplit.problems.product import with_two_terms
-from trisplit.problems.scales import ANEW, AROUND, FIRST, STILL, aim, check, confirm, doubtful
-from trisplit.problems.space import Marks, Space, has_rows
+from trisplit.problems.scales import ANEW, FIRST, check
+from trisplit.problems.sizes import Marks, Scales
+from trisplit.problems.space import Space, has_rows
 from trisplit.result import Status
 from trisplit.splitting.tos import Iterate, State, iterate
 from trisplit.steps import Adaptive, StepRule
-from trisplit.steps.records import Record, Table
+from trisplit.steps.records import Table
 
 Part = TypeVar("Part")
 Watch: TypeAlias = Callable[[Iterate], Status | None]  # sees an iterate, and returns a reason to stop
-
-
-Scales: TypeAlias = Record | Table  # the numbers of `trisplit.problems.scales`
-
-
-class Measured(NamedTuple):
-    """How good the points of an iterate are; of a batch columns. NaN where a point is not finite."""
-
-    fun: Values
-    stationarity: Values
-    infeasibility: Values
-    error: Values  # what is compared with the tolerance; infinite where the certificate is not finite
-
-
-class Checked(NamedTuple):
-    """An iterate as it was judged, and what that told."""
-
-    made: Iterate
-    numbers: Measured
-    scales: Scales
 
 
 class Warm(NamedTuple):
@@ -97,7 +73,6 @@ class Engine:
 
     def __init__(self, problem: Space, kind: str) -> None:
         self.problem, self.kind, self.final_kind = problem, kind, kind
-        self.convex = all(map(is_convex, problem.base.terms))
 
     @property
     def t(self) -> int:
@@ -136,79 +111,11 @@ class Engine:
 
         `marks` are points that the run has been at.
         """
-        return self.judged(made, scales, marks, check)
+        return judged(self.problem, made, self.kind, self.t, scales, marks, check)
 
     def confirm(self, made: Iterate, scales: Scales, *, natural: bool = True) -> Checked:
-        """Return an iterate computed anew, and how good its points are: what may end a run.
-
-        With `natural` the step is the natural one, see `trisplit.problems.scales`, unless a term is not convex, whose
-        proximal map may lead elsewhere then.
-        """
-        step = None
-        if natural:
-            scales = scales.copy()
-            scales.curvature = none_if_failed(self.curvature, made, scales.length)
-            scales.count(aim)
-            step = self.problem.as_steps(scales.natural, made.y) if self.convex else None
-        anew = none_if_failed(recompute, self.problem, made, step)
-        if anew is None:
-            return Checked(made, self.unknown(), scales)
-        at = self.problem.point(anew if made.z is None else made)
-        return self.judged(anew, scales, Marks(*[at] * 3), confirm)
-
-    def curvature(self, made: Iterate, length: Values) -> np.ndarray:
-        """Return that of f around z, where a way has that length."""
-        problem, z, k = self.problem, made.z, self.problem.batch_ndim
-        noise = np.random.default_rng(0).standard_normal(z.shape[k:])  # the same for all problems of a batch
-        far = AROUND * np.asarray(length) / float(np.linalg.norm(noise))
-        return problem.curvature(z, problem.grad(z), problem.as_steps(far, z) * from_numpy(noise, z))
-
-    def judged(self, made: Iterate, scales: Scales, marks: Marks, decision: Callable) -> Checked:
-        """Return how good the points are; nothing if f or a term raises at a NaN."""
-        problem, scales = self.problem, scales.copy()
-        finite = problem.finite(made.z, made.x, made.u)
-        if not np.count_nonzero(finite):  # many times faster than `any` for one problem
-            return Checked(made, self.unknown(), scales)
-        filled = made if finite is True else problem.filled(made, finite)
-        known = none_if_failed(goodness, problem, filled, self.kind, marks)
-        if known is None:
-            return Checked(made, self.unknown(), scales)
-        numbers, sizes = known
-        if self.batch:
-            numbers = Measured(*(self.column(values) for values in numbers))
-            sizes = {name: self.column(values) for name, values in sizes.items()}
-        scales.put({**sizes, "t": self.t})
-        scales.count(decision)
-        numbers = numbers._replace(error=scales.error)
-        if self.batch:
-            good = finite & np.isfinite(numbers.fun)
-            numbers = Measured(*(np.where(good, column, nan) for column in numbers))
-            uncertain = ~np.isfinite(numbers.stationarity + numbers.infeasibility)
-            return Checked(made, numbers._replace(error=np.where(uncertain, inf, numbers.error)), scales)
-        if not isfinite(numbers.stationarity + numbers.infeasibility):
-            numbers = numbers._replace(error=inf)
-        return Checked(made, numbers, scales)
-
-    def unknown(self) -> Measured:
-        """Return what is said of points that are not finite."""
-        if not self.batch:
-            return Measured(nan, nan, nan, inf)
-        columns = np.full((4, prod(self.batch)), nan)
-        columns[-1] = inf
-        return Measured(*columns)
-
-    def column(self, values: Values) -> np.ndarray:
-        """Return numbers of a batch on the host, one for each problem counted through."""
-        return np.ravel(np.broadcast_to(np.asarray(as_host(values), dtype=float), self.batch))
-
-    def still(self, scales: Scales) -> np.ndarray | bool:
-        """Say of each problem whether nothing has moved but by rounding for a while."""
-        return self.scale_free and scales.still >= STILL
-
-    def doubts(self, scales: Scales) -> np.ndarray | bool:
-        """Say of each problem whether it may have no solution, see `trisplit.problems.scales`."""
-        yes = self.scale_free and scales.count(doubtful)
-        return scales.asked == self.t if self.batch else yes > 0
+        """Return an iterate computed anew, with the natural step if that is asked for, and how good its points are."""
+        return confirmed(self.problem, made, self.kind, self.t, scales, natural=natural)
 
     def restarted(self, scales: Scales) -> "Engine | None":
         """Return an engine that begins anew where this one is, None if that is of no use."""
@@ -221,15 +128,6 @@ class Engine:
         told = {"tol": tol, "atol": atol, "eps": eps(self.x0), "meets": float(self.problem.meets)}
         scales.put({**ANEW, "known": known, **told})
         return scales
-
-    def alone(self, made: Iterate, row: int) -> tuple[Space, Iterate]:
-        """Return one problem of a batch as one of its own, with its part of an iterate."""
-        problem = with_two_terms(alone(self.problem.base, self.problem.point(made), row))
-        parts = {name: part for name, part in made._asdict().items() if has_rows(part, self.batch)}
-        one = {name: self.taken(part, np.array([row]))[0, ...] for name, part in parts.items()}
-        gamma = one.get("gamma", made.gamma)
-        gamma = float(to_numpy(gamma).ravel()[0]) if is_array(gamma) else gamma
-        return problem, made._replace(**{**one, "gamma": gamma})
 
     def taken(self, part: Part, rows: np.ndarray) -> Part:
         """Return some of the problems of an array that has all of them."""
@@ -248,16 +146,6 @@ class Engine:
     def load(self, saved: dict) -> None:
         """Go on from what `save` returned."""
         self.now = saved["now"]
-
-
-def goodness(problem: Space, made: Iterate, kind: str, marks: Marks) -> tuple[Measured, dict[str, Values]] | None:
-    """Return how good points are, but for the error, and the sizes for that; nothing unless fun is finite."""
-    fun: Values = as_host(problem.objective(made))  # pyright: ignore[reportAssignmentType]
-    if not (isfinite(fun) if isinstance(fun, float) else np.isfinite(fun).any()):
-        return None
-    sizes = problem.sizes(made, marks)
-    certificate = certify(problem, made, kind, sizes)
-    return Measured(fun, certificate.stationarity, certificate.infeasibility, inf), sizes
 
 
 class Splitting(Engine):
@@ -327,10 +215,8 @@ class Splitting(Engine):
         return tuple(self.problem.dual(made, i) if is_convex(term) else None for i, term in enumerate(terms))
 
     def measure(self, made: Iterate, scales: Scales, marks: Marks) -> Checked:
-        if self.estimated is None:
-            return super().measure(made, scales, marks)
-        anew = none_if_failed(recompute, self.problem, made)
-        return Checked(made, self.unknown(), scales) if anew is None else super().measure(anew, scales, marks)
+        anew = made if self.estimated is None else none_if_failed(recompute, self.problem, made)
+        return Checked(made, unknown(()), scales) if anew is None else super().measure(anew, scales, marks)
 
     def restarted(self, scales: Scales) -> "Splitting | None":
         """Return an engine that begins anew at z, once: a first step from afar may have been far too short."""
