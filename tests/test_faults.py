@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 import trisplit as ts
 from tests.problems import quadratic, ripples
 from trisplit.losses import registry as losses
-from trisplit.problems.faults import Proximal, compare_slopes, gradient_fault, prox_fault
+from trisplit.problems.gradient_faults import compare_slopes, gradient_fault
 from trisplit.problems.product import with_two_terms
+from trisplit.problems.prox_faults import Proximal, prox_fault
 from trisplit.terms import L0, L1, L2, Box, L2Ball, NonNegative, Simplex, Zero, registry
 
 TERMS = {

@@ -1,6 +1,7 @@
 """ts.check(): tests whether f has the gradient that it says, and each term its proximal map.
 
-What is evidence of a mistake, and what is not, is said in `problems/faults.py`. Here it is asked for at random points.
+What is evidence of a mistake, and what is not, is said in `problems/gradient_faults.py` and `prox_faults.py`. Here it is
+asked for at random points.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,9 +14,10 @@ from trisplit.arrays import Array, as_floating, as_host, eps, fresh_copy, from_n
 from trisplit.arrays.batched import norm
 from trisplit.errors import InputError
 from trisplit.options import Rng, as_generator
-from trisplit.problems.faults import Proximal, central_difference, compare_slopes, noise
+from trisplit.problems.gradient_faults import central_difference, compare_slopes
 from trisplit.problems.oracles import Smooth, Term, ValueAndGrad
 from trisplit.problems.problem import Problem
+from trisplit.problems.prox_faults import Proximal, noise
 
 DIRECTIONS, POINTS = 4, 2
 SHOWN, LOOKED_AT = 3, 100  # wrong entries of a gradient in a message, and entries that are asked for to find them

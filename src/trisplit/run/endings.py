@@ -13,8 +13,8 @@ import numpy as np
 from trisplit.arrays.batched import where_rows
 from trisplit.errors import InputError
 from trisplit.options import Options
-from trisplit.problems.faults import prox_fault
 from trisplit.problems.measures import Checked, Measured
+from trisplit.problems.prox_faults import prox_fault
 from trisplit.problems.scales import STILL, doubtful
 from trisplit.problems.sizes import Marks, Scales
 from trisplit.result import Status

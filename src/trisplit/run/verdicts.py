@@ -14,10 +14,11 @@ import numpy as np
 from trisplit.arrays import Array, eps, is_array, none_if_failed, to_numpy
 from trisplit.arrays.batched import all_finite, norm
 from trisplit.problems.alone import alone
-from trisplit.problems.faults import gradient_fault, noise, prox_fault
+from trisplit.problems.gradient_faults import gradient_fault
 from trisplit.problems.measures import Measured
 from trisplit.problems.oracles import is_ours
 from trisplit.problems.product import with_two_terms
+from trisplit.problems.prox_faults import noise, prox_fault
 from trisplit.problems.recession import Recession, recede
 from trisplit.problems.scales import COLLAPSE, FIRST
 from trisplit.problems.separation import Separation, separate
