@@ -1,7 +1,7 @@
 """ts.check(): tests whether f has the gradient that it says, and each term its proximal map.
 
-What is evidence of a mistake, and what is not, is said in `problems/gradient_faults.py` and `prox_faults.py`. Here it is
-asked for at random points.
+What is evidence of a mistake, and what is not, is said in `problems/gradient_faults.py` and `prox_faults.py`. Here it
+is asked for at random points.
 """
 
 from collections.abc import Iterator, Sequence
