@@ -198,3 +198,34 @@ def test_falls_in_every_library_and_precision(kind):
     assert falls.proven
     assert kind.holds(falls.direction)
     assert verify_recession(f, NonNegative(), falls)
+
+
+D_2, D_3, B = np.array([1e9, 1e-3]), np.array([1e11, 1e-3, 1e-3]), np.array([3.0, 2.0, -4.0])
+FAR_MINIMA = {
+    "a short step in one entry, two terms": (
+        lambda x: ((D_2 * x * x).sum() / 2 - x.sum(), D_2 * x - 1),
+        np.zeros(2),
+        [ts.terms.NonNegative(), ts.terms.L1(1e-3)],
+        {},
+    ),
+    "a short step in one entry": (
+        lambda x: ((D_3 * x * x).sum() / 2 - x.sum(), D_3 * x - 1),
+        np.zeros(3),
+        ts.terms.Free(),
+        {},
+    ),
+    "a tiny step": (lambda x: (x @ x / 2 - B @ x, x - B), np.zeros(3), ts.terms.Free(), {"step": 1e-18}),
+    "a kink at the start": (
+        lambda x: (np.maximum(x, x / 2).sum() + 1e-3 * x @ x, np.where(x >= 0, 1.0, 0.5) + 2e-3 * x),
+        np.zeros(3),
+        ts.terms.Free(),
+        {},
+    ),
+    "waves": (lambda x: (np.sin(x).sum(), np.cos(x)), np.zeros(3), ts.terms.Free(), {"step": 1e-12}),
+}
+
+
+@pytest.mark.parametrize("name", FAR_MINIMA)
+def test_a_minimum_far_beyond_what_was_seen_is_none_the_less_one(name):
+    f, x0, terms, options = FAR_MINIMA[name]
+    assert ts.minimize(f, x0, terms, max_iter=700, **options).status is not ts.Status.UNBOUNDED

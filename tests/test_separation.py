@@ -199,3 +199,17 @@ def test_exact_proofs_in_every_library_and_precision(kind):
     proof = separate(problem(terms), x, [term.prox(x, 1.0) for term in terms], 5.0, 100)
     assert proof.distance == inf == verify_separation(terms, proof)
     assert kind.holds(proof.points[1 - proof.closing])
+
+
+def test_nothing_is_excluded_within_the_reach_of_a_bounded_set():
+    """The common points lie a billion times as far away as the run goes, and yet inside the box."""
+    flat, half = 1e-9, ts.terms.HalfSpace
+    terms = [half(np.array([0.0, -1.0]), -flat), half(np.array([-flat, 1.0]), 0.0), ts.terms.Box(-9, 9)]
+    assert all(term.value(np.array([2.0, 1.5e-9])) == 0 for term in terms)
+    res = ts.minimize(lambda x: (0.0, 0 * x), np.zeros(2), terms, max_iter=200)
+    assert res.status is not ts.Status.INFEASIBLE
+
+
+def test_disjoint_sets_are_told_where_z_stays_at_zero():
+    sets = [ts.terms.Box(0, 1), ts.terms.HalfSpace(np.ones(3), -1.0)]
+    assert ts.minimize(lambda x: (x @ x / 2, x * 1.0), np.zeros(3), sets).status is ts.Status.INFEASIBLE

@@ -360,3 +360,61 @@ def test_a_tolerance_may_be_a_fraction():
     res = ts.minimize(lambda x: (((x - 3) ** 2).sum() / 2, x - 3), np.zeros(2), L1(0.1), tol=Fraction(1, 10**6))
     assert res.success
     assert res.x == pytest.approx(2.9, abs=1e-5)
+
+
+CENTRE = np.array([0.3, 0.5, 0.1])
+ROUNDED_AWAY = {  # the step is so long, or so short, that rounding or underflow hides the move
+    "a huge step": (
+        lambda x: (float((x - CENTRE) @ (x - CENTRE) / 2), x - CENTRE),
+        np.full(3, 0.2),
+        [ts.terms.Box(0, 1), ts.terms.L2Ball(0.4)],
+        {"step": 1e15},
+        0.019,
+    ),
+    "single precision, small sets": (
+        lambda x: (float(1e8 * ((x * 1e6 - CENTRE) ** 2).sum() / 2), np.float32(1e14 * (x * 1e6 - CENTRE))),
+        np.zeros(3, np.float32),
+        [ts.terms.L1(0.1), ts.terms.SolidSimplex(1e-6)],
+        {},
+        1e-3,
+    ),
+    "squares underflow": (
+        lambda x: (1e-165 * (x - 2) @ (x - 2) / 2, 1e-165 * (x - 2)),
+        np.zeros(3),
+        ts.terms.L1(0.5e-165),
+        {},
+        1.126e-165 * 3,
+    ),
+    "a kink at the start": (
+        lambda x: (np.maximum(x, x / 9).sum(), np.where(x >= 0, 1.0, 1 / 9)),
+        np.zeros(3),
+        ts.terms.Box(-1, 1),
+        {},
+        -0.33,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDED_AWAY)
+def test_a_move_that_numbers_do_not_show_is_no_success(name):
+    f, x0, terms, options, enough = ROUNDED_AWAY[name]
+    res = ts.minimize(f, x0, terms, max_iter=300, **options)
+    assert not res.success or res.fun <= enough
+
+
+def test_a_run_that_is_stopped_early_has_not_stalled():
+    rng = np.random.default_rng(1)
+    A, b = rng.standard_normal((20, 3)), rng.standard_normal(20)
+    f = lambda x: ((A @ x - b) @ (A @ x - b) / 2, A.T @ (A @ x - b))  # noqa: E731
+    terms = [ts.terms.Box(-0.1, 0.1), ts.terms.L1(2.0)]
+    for seed in range(10):
+        res = ts.minimize(f, np.zeros(3), terms, max_iter=6, output="random", rng=seed)
+        assert res.status in (ts.Status.MAX_ITER, ts.Status.CONVERGED)
+
+
+def test_a_bound_is_as_tight_far_from_zero():
+    b, s = np.array([0.3, 0.5, 0.1]), 1e6
+    f = lambda x: (float((x - s - b) @ (x - s - b) / 2), x - s - b)  # noqa: E731
+    res = ts.minimize(f, np.full(3, s), [ts.terms.Box(s, s + 1), ts.terms.HalfSpace(np.ones(3), 3 * s + 0.5)])
+    assert res.certificate.kind == "bound"
+    assert res.certificate.stationarity < 1e-6

@@ -226,3 +226,12 @@ def test_a_dual_and_its_copy_meet_fenchel_and_young(name, seed, scale):
     (v,) = res.duals
     found = term.value(res.x), term.conjugate_value(v), -np.vdot(res.x, v)
     assert abs(sum(found)) <= 1e-7 * max(map(abs, found)) + 1e-9
+
+
+def test_the_sizes_of_another_problem_do_not_loosen_the_tolerance():
+    """The way from 1e8 is long, the one that follows is not."""
+    b = np.array([3.0, 2.0, -4.0])
+    around = lambda c: lambda x: ((x - c) @ (x - c) / 2, x - c)  # noqa: E731
+    far = ts.minimize(around(1e8), np.zeros(3), ts.terms.Free())
+    near = ts.minimize(around(b), far, ts.terms.Free())
+    assert np.allclose(ts.minimize(around(b - 1), near, ts.terms.Free()).x, b - 1, atol=1e-4)

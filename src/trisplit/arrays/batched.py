@@ -4,13 +4,14 @@ In a batch the first `batch_ndim` axes count problems. A number that must be kno
 GPU wait; inside an iteration `dot` and `length` keep it on the device.
 """
 
-from math import isfinite, prod, sqrt
+from math import inf, isfinite, prod, sqrt
 
 import numpy as np
 
 from trisplit.arrays import Array, index_like, library, namespace, to_numpy
 
 SHORT, MANY = 16, 1000  # entries of a row and rows for which NumPy's `vecdot`, `sum` and `max` are the slower way
+TINY = {False: 1e-30, True: 1e-290}  # squares in single and in double precision that may have lost their digits
 ROW = 8192  # entries of an inner product that BLAS does not spread over threads
 
 
@@ -52,7 +53,15 @@ def inner(x: Array, y: Array, batch_ndim: int = 0) -> float:
 
 def norm(x: Array, batch_ndim: int = 0) -> float:
     """Return the Euclidean norm of `x` as a Python float; in a batch as an array, one for each problem."""
-    return per_problem_dot(x, x, batch_ndim) ** 0.5 if batch_ndim else sqrt(dot(x, x))  # pyright: ignore
+    return per_problem_dot(x, x, batch_ndim) ** 0.5 if batch_ndim else norms(x)[0]  # pyright: ignore
+
+
+def root(square: float, x: np.ndarray) -> float:
+    """Return the norm of x whose square is known, anew where squares of entries underflow or overflow."""
+    if TINY[x.dtype.itemsize >= 8] < square < inf:
+        return sqrt(square)
+    largest = float(np.abs(x).max(initial=0.0))
+    return largest * sqrt(vdot(x / largest, x / largest)) if 0.0 < largest < inf else largest
 
 
 def total(x: Array, batch_ndim: int = 0) -> float:
@@ -114,6 +123,8 @@ def dots(*pairs: tuple[Array, Array]) -> list[float]:
 
 def norms(*arrays: Array) -> list[float]:
     """Return the Euclidean norm of each array as a Python float; a GPU hands all of them over at once."""
+    if type(arrays[0]) is np.ndarray:
+        return [root(vdot(x, x), x) for x in arrays]
     return [sqrt(square) for square in dots(*((x, x) for x in arrays))]
 
 

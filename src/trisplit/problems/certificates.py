@@ -171,7 +171,7 @@ def certify(
     if kind != "bound":
         return Certificate(sizes["residual"] + sizes["rounding"], infeasibility, kind)
     copies = prod(made.y.shape) / prod(point.shape)
-    reach = sizes["extent"] + copies**0.5 * base.diameter(point.shape)  # at least ||y - z|| + ||d||, and that
+    reach = host(norm(made.y - made.z, k)) + sizes["apart"] + copies**0.5 * base.diameter(point.shape)
     return Certificate(host(problem.bound(made)) + reach * sizes["rounding"], infeasibility, kind)
 
 

@@ -1,7 +1,7 @@
 """Directions along which phi = f + terms falls for ever.
 
 If d is a recession direction of every domain and phi(p + s d) falls with s at a rate that does not fade, phi has no
-minimum. Of f only values are known, so this is tried far beyond everything that the run has seen: s up to 1e10 times
+minimum. Of f only values are known, so this is tried far beyond everything that the run has seen: s up to 1e14 times
 that. Along a convex function slopes only rise, so that the last one counts:
 
 - *proven*: the slopes of the last three pieces agree and every term declares itself convex. That is the slope of the
@@ -25,9 +25,9 @@ from trisplit.problems.oracles import Smooth, Term, ValueAndGrad
 from trisplit.problems.problem import Problem, is_indicator
 from trisplit.terms import Free
 
-REACH = 1e10  # how far a direction is followed, relative to the size of all that was seen
+# How far a direction is followed, relative to the size of all that was seen: so far that offsets of sets are nothing.
+REACH = 1e14
 PIECES = (1.0, REACH**0.25, REACH**0.5, REACH**0.75, REACH)  # where phi is evaluated
-FAR = 1e14  # where a direction is made one of recession, so far that the offsets of sets are nothing
 ATTEMPTS, SWEEPS, STEPS = 3, 2, 10  # through the domains, and towards all of them, to find a point or a direction
 OFF, TILTED = 1e-9, 1e-11  # how far a point may be off a domain, and a direction, relative to its size
 LEAST = 1e-7  # of the natural slope
@@ -102,12 +102,12 @@ def _recede(problem: Problem, z: Array, directions: Sequence[Array], scale: floa
     start = inf if point is None else _phi(problem, point)
     if point is None or not start < inf:
         return None
-    for far in _ahead(problem, point, directions, FAR * scale):
-        if not _phi(problem, point + (REACH / FAR) * (far - point)) < start:
+    for far in _ahead(problem, point, directions, REACH * scale):
+        if not _phi(problem, far) < start:
             continue
-        far = _into(maps, far, TILTED * FAR * scale)
+        far = _into(maps, far, TILTED * REACH * scale)
         length = 0.0 if far is None else norm(far - point)
-        if far is None or not length >= SHORTEST * FAR * scale:
+        if far is None or not length >= SHORTEST * REACH * scale:
             continue
         direction = (far - point) / length
         fall = _fall(problem, maps, point, direction, scale)
@@ -203,7 +203,7 @@ class _Fall(NamedTuple):
 def _fall(problem: Problem, maps: Sequence[Projection], point: Array, d: Array, scale: float) -> _Fall | None:
     """Return how phi falls along a unit vector, None if it need not fall for ever, or leaves a domain."""
     slack = 2 * OFF * (norm(point) + scale)
-    for width in (REACH**0.5 * scale, REACH * scale, FAR * scale):
+    for width in (REACH**0.5 * scale, REACH**0.75 * scale, REACH * scale):
         x = point + width * d
         if any(not norm(project(x) - x) <= 10 * TILTED * width + slack for project in maps):
             return None
@@ -216,10 +216,12 @@ def _fall(problem: Problem, maps: Sequence[Projection], point: Array, d: Array, 
     end = _phi(problem, point + (1 - SLIVER) * REACH * scale * d) - phis[-1]
     if not end > max(noise[-1], STILL_FALLING * slopes[-1] * SLIVER * REACH * scale):  # a minimum is within reach
         return None
+    # Lines, powers and logarithms lose the same share of their slope in each piece; before a minimum slopes break down.
+    if not slopes[-1] * slopes[-3] >= (1 - STRAIGHT) * slopes[-2] ** 2:
+        return None
     if slopes[-1] >= 0.5 * slopes[1]:
         straight = max(slopes[1:]) <= (1 + STRAIGHT) * min(slopes[1:])
-        precise = eps(point) * REACH < 1e-3  # in single precision, sides that meet within reach look parallel
         convex = all(getattr(term, "convex", False) for term in problem.terms)
-        return _Fall(-slopes[-1], True, straight and precise and convex)
+        return _Fall(-slopes[-1], True, straight and eps(point) <= DOUBLE and convex)
     steady = all(after >= 0.99 * before for before, after in pairwise(falls[1:]))
     return _Fall(-slopes[-1], False, False) if steady else None

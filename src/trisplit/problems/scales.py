@@ -94,11 +94,12 @@ def check(r: Record) -> bool:
         r.since, r.from_origin, r.settled = 0.0, 0.0, 1.0
     r.steepest = max(r.steepest, r.slope)
     away = min(r.from_start, r.from_origin) if r.since >= 0.0 else 0.0
-    r.length = max(min(r.travel, max(r.size, away, DETOUR * r.since)), r.known)
+    r.length = max(min(r.travel, max(r.size, away, DETOUR * r.since)), min(r.known, r.size))
     if r.t <= EARLY:
         r.longest = max(r.longest, r.gamma)
     if r.tol > 0.0:
-        r.length = max(r.length, ROUNDED * r.eps * (r.size + min(r.gamma, r.longest) * r.slope) / r.tol)
+        rounded = min(r.extent, r.size + min(r.gamma, r.longest) * r.slope)
+        r.length = max(r.length, ROUNDED * r.eps * rounded / r.tol)
     rounded = r.gamma * r.rounding if isfinite(r.rounding) else 0.0
     r.steep = max(r.slope, min(r.steepest, r.length / r.gamma))
     r.still = r.still + 1.0 if max(r.apart, r.moved) <= 2.0 * rounded else 0.0

@@ -107,7 +107,12 @@ def _separate(problem: Problem, centre: Array, points: Sequence[Array], scale: f
         return None
     start = sum((points[i] for i in known), 0 * centre) / len(known)
     middle = near_to_all([domain.project for domain in known.values()], start, steps)
-    blank, least = Separation(centre, (None,) * len(domains), None, 0.0), FAR * scale
+    # All common points lie within a domain that is bounded; where none is, so far away that nothing is believed there.
+    reaches = [domain.diameter + norm(centre - domain.project(centre)) for domain in known.values()]
+    blank, least = (
+        Separation(centre, (None,) * len(domains), None, 0.0),
+        min(reaches) if min(reaches) < inf else FAR * scale,
+    )
     found = _first(domains, _near(known, blank, middle), least)
     if PROMISING * scale < found.distance < least:
         found = _first(domains, _distant(known, blank, middle, scale), least)

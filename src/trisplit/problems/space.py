@@ -11,6 +11,7 @@ import numpy as np
 
 from trisplit.arrays import Array, Shape, StepSize, Values, from_numpy, is_array, namespace, to_numpy
 from trisplit.arrays.batched import (
+    TINY,
     all_finite,
     column,
     dots,
@@ -22,6 +23,7 @@ from trisplit.arrays.batched import (
 )
 from trisplit.problems.oracles import has_domain, is_convex
 from trisplit.steps.records import Record, Table
+from trisplit.terms.numbers import safe_norm
 
 if TYPE_CHECKING:
     from trisplit.problems.oracles import Counts
@@ -117,7 +119,12 @@ class Space:
 
     def norms(self, *points: Array) -> "list[float] | np.ndarray":
         """Return Euclidean norms on the host, for which a device is waited for once."""
-        return np.sqrt(self.dots(*((x, x) for x in points))) if self.batch_ndim else norms(*points)
+        if not (k := self.batch_ndim):
+            return norms(*points)
+        squares = np.asarray(self.dots(*((x, x) for x in points)))
+        if type(points[0]) is np.ndarray and (squares < TINY[points[0].itemsize >= 8]).any():
+            return np.array([np.ravel(safe_norm(x, k)) for x in points])
+        return np.sqrt(squares)
 
     def record(self, numbers: dict[str, float], like: Array) -> Record | Table:
         """Return a record of these numbers, in a batch one for each problem."""

@@ -55,11 +55,12 @@ class Case(NamedTuple):
     x0: Array
     before: Array
     fun: float
+    error: float  # of the point that is handed out
 
     @property
     def size(self) -> float:
         """The size of all that was seen."""
-        return self.scales.travel + self.scales.size
+        return self.scales.travel + self.scales.size + self.scales.apart
 
     @property
     def no_progress(self) -> bool:
@@ -69,7 +70,7 @@ class Case(NamedTuple):
         plateau = r.t > PLATEAU * max(r.gained, FEW) and r.t > 2.0 * r.best_t and r.error <= NEARLY
         if plateau and (coarse > 0.0 or r.apart > r.residual * r.gamma or self.noisy):
             return True
-        return r.residual <= COARSE * coarse * r.steepest
+        return 0.0 < r.residual <= COARSE * coarse * r.steepest
 
     @property
     def noisy(self) -> bool:
@@ -104,7 +105,7 @@ class Case(NamedTuple):
     def stalled(self) -> Verdict:
         """Return what keeps the point from getting better, as far as numbers tell, and how good it is."""
         r, f = self.scales, self.problem.base.f
-        reached = f"the error of {r.error:.1e} has not fallen by a tenth since iteration {int(r.gained)}"
+        reached = f"the error of {self.error:.1e} has not fallen by a tenth since iteration {int(r.gained)}"
         if f.coarse:
             cause = "f has a lower precision than x0"
         elif r.still > 0.0:
@@ -137,9 +138,15 @@ def verdict_on(
     if isinstance(scales, Table):
         own = Record({name: float(scales.rows[name][row]) for name in FIRST})
         x0, last = (engine.taken(x, np.array([row]))[0, ...] for x in (engine.x0, marks.before))
-        case = Case(*one_of(engine, made, row), own, x0, last, float(np.ravel(numbers.fun)[row]))
+        case = Case(
+            *one_of(engine, made, row),
+            own,
+            x0,
+            last,
+            *(float(np.ravel(each)[row]) for each in (numbers.fun, numbers.error)),
+        )
     else:
-        case = Case(engine.problem, made, scales, engine.x0, marks.before, float(numbers.fun))
+        case = Case(engine.problem, made, scales, engine.x0, marks.before, float(numbers.fun), float(numbers.error))
     if case.made.z is None or not all_finite(case.problem.point(case.made)):
         return None
     if status is Status.NOT_FINITE and (why := case.problem.base.f.failure):
