@@ -28,7 +28,7 @@ FLAT = 0.2  # of the typical slope
 AGREEING = (0.7, 0.85, 0.3)  # widths of more differences, which must agree where the gradient is to be wrong
 ELSEWHERE = (1.0, 3.0)  # widths, the second for whom is in doubt: at the same places noise would be the same
 WITHIN = (-0.83, -0.37, 0.61)  # where the gradient must say the same: else f has ripples that differences pass over
-AROUND = 100.0  # widths: a difference is taken so far beside z, where f may have a kink
+BESIDE = 100.0  # widths: a difference is taken so far beside z, where f may have a kink
 
 
 class Slope(NamedTuple):
@@ -44,7 +44,7 @@ class Slope(NamedTuple):
 
     @property
     def sure(self) -> bool:
-        """Whether a mistake would have shown: f is not nearly flat along p."""
+        """Whether a mistake along p would have shown: f is not nearly flat there."""
         return self.right is True and abs(self.said) >= FLAT * self.typical
 
 
@@ -129,14 +129,14 @@ def _slope(
     """Return the slope of f near a point along a random direction in dom g, per unit."""
     r, other = (rng.standard_normal(center.shape) for _ in range(2))
     other = other if np.vdot(r, other) >= 0 else -other  # else they may cancel
-    moves = [from_numpy(AROUND * width / float(np.linalg.norm(draw)) * draw, center) for draw in (r, other)]
+    moves = [from_numpy(BESIDE * width / float(np.linalg.norm(draw)) * draw, center) for draw in (r, other)]
     # For sets with a boundary at the center one end is beyond it; the middle of both projections is inside. Two of them
     # at each end, as a projection leaves entries at zero that another one moves.
     ends = [attempt(_to_domain, problem, center + k * move, gamma) for k in (1.0, -0.6) for move in moves]
     if any(end is None for end in ends):
         return Slope(nan, nan, None)
     a, b = (ends[0] + ends[1]) / 2, (ends[2] + ends[3]) / 2  # pyright: ignore[reportOptionalOperand]
-    m, p = (a + b) / 2, (a - b) / (2 * AROUND)
+    m, p = (a + b) / 2, (a - b) / (2 * BESIDE)
     length, u = norm(p), attempt(problem.grad, fresh_copy(m))
     if not length > 1e-3 * width or u is None or not all_finite(u):
         return Slope(nan, nan, None)

@@ -25,7 +25,7 @@ Prox: TypeAlias = Callable[[Array, float], Array]
 
 TINY = 1e-300  # in place of zero in a denominator
 RELATIVE = 1e-5  # error of y - prox(y) that is borne
-NEAR = 8  # pairs of points near prox(y), where its value is inf
+PAIRS = 8  # pairs of points near prox(y), where its value is inf
 ACCURACY = {False: 1e7, True: 1e9}  # units of rounding of a function, or set, that declares none
 
 
@@ -196,5 +196,5 @@ def _is_outside(prox: Prox, point: Proximal, generator: np.random.Generator) -> 
         yield from (a, b, (a + b) / 2)
 
     # Sets whose `value` knows no tolerance contain few of these, but some.
-    near = chain(*(around(1e-3) for _ in range(NEAR)), (p + k * (p - y) for k in (1e-6, 1e-3)))
+    near = chain(*(around(1e-3) for _ in range(PAIRS)), (p + k * (p - y) for k in (1e-6, 1e-3)))
     return outside(*near) and not outside(y, *around(0.3), *around(1.0), *around(30.0))
