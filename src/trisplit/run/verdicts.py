@@ -68,7 +68,7 @@ class Case(NamedTuple):
         r = self.scales
         coarse = self.problem.base.f.coarse
         plateau = r.t > PLATEAU * max(r.gained, FEW) and r.t > 2.0 * r.best_t and r.error <= NEARLY
-        if plateau and (coarse > 0.0 or r.apart > r.residual * r.gamma or self.noisy):
+        if plateau and (coarse > 0.0 or r.apart * r.steep > r.residual * r.length or self.noisy):
             return True
         return 0.0 < r.residual <= COARSE * coarse * r.steepest
 
@@ -110,7 +110,7 @@ class Case(NamedTuple):
             cause = "f has a lower precision than x0"
         elif r.still > 0.0:
             cause = "moves are rounding errors"
-        elif r.apart > r.residual * r.gamma or r.apart > r.tol * r.length:
+        elif r.apart * r.steep > r.residual * r.length or r.apart > r.tol * r.length:
             cause = f"the points of the terms stay {r.apart:.1e} apart"
         else:
             cause = "values or gradients of f are noisy"
