@@ -5,24 +5,7 @@ from math import inf
 
 import numpy as np
 
-
-@dataclass(frozen=True, eq=False)
-class Form:
-    """<x, Q x> / 2 + <c, x> over flattened x, with a smoothness constant and separate value and gradient."""
-
-    Q: np.ndarray
-    c: np.ndarray
-
-    def value(self, x):
-        flat = x.reshape(-1)
-        return 0.5 * flat @ self.Q @ flat + self.c @ flat
-
-    def grad(self, x):
-        return (self.Q @ x.reshape(-1) + self.c).reshape(x.shape)
-
-    @property
-    def lipschitz(self):
-        return float(np.abs(np.linalg.eigvalsh(self.Q)).max())
+from tests.problems import Quadratic
 
 
 def form(seed, size, kind="indefinite", scale=1.0):
@@ -30,7 +13,7 @@ def form(seed, size, kind="indefinite", scale=1.0):
     rng = np.random.default_rng(seed)
     M = rng.standard_normal((size, size)) / size**0.5
     Q = {"convex": M @ M.T, "concave": -M @ M.T, "indefinite": (M + M.T) / 2}[kind]
-    return Form(scale * Q, scale * rng.standard_normal(size))
+    return Quadratic(scale * Q, scale * rng.standard_normal(size))
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,7 +151,7 @@ def certify(
     """Return a certificate for the point that an iterate stands for, by default the best one that is known.
 
     What rounding may have done to the numbers that it is computed from is added. `sizes`, if they are known already,
-    are those of `Space.sizes`.
+    are those of `sizes_of`.
 
     Examples
     --------

@@ -81,7 +81,7 @@ class Engine:
 
     def step(self, valued: bool) -> Iterate:
         """Return the next iterate; with `valued`, its f(z) will be asked for."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define `step`, or `advance`")
 
     def advance(self, until: int, watch: Watch | None = None) -> Status | None:
         """Iterate until t = `until`, `watch` returns a reason to stop, or f(z) is not finite; return that reason.
